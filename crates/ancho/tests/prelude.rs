@@ -64,7 +64,7 @@ fn load(mut commands: Commands, mut is_loaded: Local<bool>) {
 }
 
 #[test]
-fn structs_functions_and_groups_are_written_with_it_alone() {
+fn systems_and_groups_need_only_the_prelude() {
     let mut world = World::new("Battle");
     world.add_system(Rules.in_group(Simulation));
     world.add_system(Plague::default().in_group(Rules));
@@ -79,7 +79,7 @@ fn structs_functions_and_groups_are_written_with_it_alone() {
 }
 
 #[test]
-fn there_are_forty_names_at_most() {
+fn the_prelude_has_at_most_forty_names() {
     let source = include_str!("../src/prelude.rs");
     let lists = source.split("pub use ").skip(1).map(|item| item.split(';').next().unwrap());
     let mut names: Vec<_> = lists

@@ -44,7 +44,7 @@ fn at(world: &World, index: u32) -> ancho_entities::Entity {
 }
 
 #[test]
-fn an_entity_that_exists_in_one_alone_is_found() {
+fn an_entity_that_exists_in_one_run_only_is_found() {
     let more = after_system(|world| {
         world.spawn(A(9));
     });
@@ -85,7 +85,7 @@ fn entities_in_another_order_are_found() {
 }
 
 #[test]
-fn ids_that_would_be_given_in_another_order_are_found() {
+fn a_different_order_of_free_ids_is_found() {
     let free = after_system(|world| {
         let entity = world.spawn(A(1));
         world.despawn(entity).unwrap();
@@ -115,7 +115,7 @@ fn archetypes_in_another_order_are_found() {
 }
 
 #[test]
-fn what_is_done_outside_of_systems_is_told_as_such() {
+fn changes_outside_systems_are_reported_as_such() {
     let make = |name: &'static str| {
         move || {
             let mut world = World::new(name);

@@ -46,7 +46,7 @@ fn orderly(workers: usize, mode: ExecutionMode) -> World {
 }
 
 #[test]
-fn an_orderly_program_is_the_same_with_any_number_of_workers() {
+fn a_deterministic_program_is_the_same_with_any_number_of_workers() {
     let shuffle = ExecutionMode::Shuffle { seed: 3 };
     for workers in [0, 1, 2, 4] {
         for mode in [ExecutionMode::Parallel, shuffle] {
@@ -59,7 +59,7 @@ fn an_orderly_program_is_the_same_with_any_number_of_workers() {
 }
 
 #[test]
-fn a_job_whose_values_depend_on_the_order_of_batches_is_caught_in_shuffle_mode() {
+fn shuffle_mode_finds_a_job_that_depends_on_the_order_of_batches() {
     let make = |mode: ExecutionMode| {
         move || {
             let mut world = world("queue", 0);

@@ -18,7 +18,7 @@ struct A(u8);
 struct Fuel;
 
 #[test]
-fn a_system_that_runs_in_one_alone_is_found() {
+fn a_system_that_runs_in_one_run_only_is_found() {
     let found = parted(|differs| {
         let mut world = World::new("w");
         world.add_system((|| ()).named("think"));
@@ -33,7 +33,7 @@ fn a_system_that_runs_in_one_alone_is_found() {
 }
 
 #[test]
-fn what_goes_wrong_in_one_alone_is_found() {
+fn an_error_in_one_run_only_is_found() {
     let error = parted(|differs| {
         let mut world = World::new("w");
         let mut turn = 0;
@@ -70,7 +70,7 @@ fn what_goes_wrong_in_one_alone_is_found() {
 }
 
 #[test]
-fn what_goes_wrong_in_both_is_no_difference() {
+fn an_error_in_both_runs_is_no_difference() {
     let make = |name: &'static str| {
         move || {
             let mut world = World::new(name);
@@ -87,7 +87,7 @@ fn what_goes_wrong_in_both_is_no_difference() {
 }
 
 #[test]
-fn commands_are_found_where_they_are_played() {
+fn different_commands_are_found_at_their_playback() {
     struct Spawner(bool);
 
     impl System for Spawner {
@@ -110,7 +110,7 @@ fn commands_are_found_where_they_are_played() {
 }
 
 #[test]
-fn systems_that_systems_update_are_looked_at_too() {
+fn systems_updated_by_systems_are_compared() {
     let found = parted(|differs| {
         let mut world = World::new("w");
         world.spawn(A(0));
@@ -128,7 +128,7 @@ fn systems_that_systems_update_are_looked_at_too() {
 }
 
 #[test]
-fn a_driver_that_panics_in_one_alone_is_found() {
+fn a_driver_that_panics_in_one_run_only_is_found() {
     let make = |name: &'static str| move || World::new(name);
     let found = Bisection::of(make("first"))
         .against(make("second"))
@@ -143,7 +143,7 @@ fn a_driver_that_panics_in_one_alone_is_found() {
 }
 
 #[test]
-fn a_world_that_cannot_be_made_in_one_alone_is_found() {
+fn a_world_that_cannot_be_created_in_one_run_only_is_found() {
     let found = Bisection::of(|| panic!("no disk")).against(|| World::new("second")).run();
     let found = found.unwrap().unwrap();
     assert_eq!(found.at, DivergedAt::Made);
@@ -151,7 +151,7 @@ fn a_world_that_cannot_be_made_in_one_alone_is_found() {
 }
 
 #[test]
-fn a_driver_that_panics_in_both_is_told() {
+fn a_driver_that_panics_in_both_runs_is_reported() {
     let run =
         Bisection::of(|| World::new("w")).drive(|_, frame| assert!(frame < 2, "frame {frame}"));
     let error = run.run().unwrap_err();
@@ -181,7 +181,7 @@ fn a_world_that_the_driver_replaces_is_not_waited_for() {
 }
 
 #[test]
-fn what_a_hook_does_is_found_at_the_next_moment_also_if_nothing_runs_then() {
+fn changes_of_lifecycle_calls_are_found_at_the_next_step() {
     /// A system that runs once: its update removes the fuel that it requires.
     struct Guard(bool);
 

@@ -43,7 +43,7 @@ fn shy(at_once: bool, later: bool) -> World {
 }
 
 #[test]
-fn a_state_that_cannot_be_hashed_is_told_and_nobody_waits() {
+fn a_state_that_cannot_be_hashed_is_reported_without_waiting() {
     for (at_once, later) in [(true, false), (false, true)] {
         let run = Bisection::of(|| shy(false, false)).against(move || shy(at_once, later));
         let error = run.run().unwrap_err();
@@ -78,7 +78,7 @@ unsafe impl Field for Mood {
 }
 
 #[test]
-fn a_state_that_can_be_hashed_again_later_is_told_all_the_same() {
+fn a_state_that_cannot_be_hashed_for_a_while_is_reported() {
     /// Returns a world with systems that set the mood, one after the other.
     fn moody(moods: [u32; 3]) -> World {
         let mut world = World::new("moody");

@@ -25,7 +25,7 @@ struct Weight(u32);
 struct Speed(i16);
 
 #[test]
-fn a_field_that_a_job_has_written_is_found_with_its_frame_system_job_chunk_and_entity() {
+fn a_field_written_by_a_job_is_found_with_frame_system_job_chunk_and_entity() {
     let make = |differs: bool| {
         let mut world = world(if differs { "second" } else { "first" }, 2);
         let all: Vec<_> =
@@ -193,7 +193,7 @@ struct Team {
 }
 
 #[test]
-fn buffers_managed_and_shared_values_are_looked_into() {
+fn fields_of_buffers_managed_and_shared_values_are_compared() {
     assert_eq!(
         of_sets(|differs| Buffer::from([
             Item { amount: 1 },
@@ -216,7 +216,7 @@ fn buffers_managed_and_shared_values_are_looked_into() {
 }
 
 #[test]
-fn a_shared_value_and_one_of_a_chunk_are_those_of_the_chunk() {
+fn shared_values_and_chunk_components_are_reported_for_their_chunk() {
     let shared = parted(|differs| {
         let mut world = World::new("made");
         world.spawn((Weight(1), Shared::new(Team { color: u8::from(differs) })));
@@ -237,7 +237,7 @@ fn a_shared_value_and_one_of_a_chunk_are_those_of_the_chunk() {
 }
 
 #[test]
-fn what_is_switched_on_in_one_alone_is_found_with_the_job_that_switches() {
+fn an_enabled_bit_that_differs_is_found_with_its_job() {
     let found = parted(|differs| {
         let mut world = world("switch", 0);
         world.spawn_many(Speed(1), 100);
@@ -258,7 +258,7 @@ fn what_is_switched_on_in_one_alone_is_found_with_the_job_that_switches() {
 }
 
 #[test]
-fn types_that_cannot_be_looked_into_are_told_in_bytes() {
+fn types_without_fields_are_reported_as_bytes() {
     let bytes = ComponentType::register(RuntimeType::new("bisect::Bytes", 12, 4)).unwrap();
     let with_fields = RuntimeType::new("bisect::Fields", 12, 4)
         .field("small", 0, FieldKind::U8)

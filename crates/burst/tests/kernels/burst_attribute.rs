@@ -183,12 +183,12 @@ fn early_returns_leave_the_function() {
 }
 
 #[test]
-fn items_inside_stay_as_they_are() {
+fn items_inside_a_kernel_are_unchanged() {
     assert_eq!(with_items_inside(21), 42);
 }
 
 #[test]
-fn helpers_and_holders_do_the_same() {
+fn inlined_and_const_helpers_have_the_same_result() {
     const QUARTER: f32 = half(0.5);
     assert_eq!(QUARTER, 0.25);
     let mut values = [-1.0, 1.0, 8.0];

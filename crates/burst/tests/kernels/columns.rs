@@ -45,7 +45,7 @@ fn lengths() -> impl Iterator<Item = usize> {
 }
 
 #[test]
-fn the_result_is_that_of_a_plain_loop() {
+fn the_result_equals_a_plain_loop() {
     for length in lengths() {
         let (mut positions, mut bodies, scales) = fixture(length);
         let (mut expected_positions, mut expected_bodies) = (positions.clone(), bodies.clone());
@@ -64,7 +64,7 @@ fn the_result_is_that_of_a_plain_loop() {
 }
 
 #[test]
-fn every_place_is_visited_once_and_in_order() {
+fn every_index_is_visited_once_in_order() {
     for length in lengths() {
         let numbers: Vec<f32> = (0..length).map(|at| at as f32).collect();
         let mut seen = Vec::new();
@@ -94,7 +94,7 @@ fn slices_of_different_lengths_are_refused() {
 }
 
 #[test]
-fn a_kernel_that_panics_leaves_no_value_half_written() {
+fn a_kernel_that_panics_leaves_no_partial_write() {
     let mut bodies = vec![Body { height: 0.0, speed: 0.0 }; 1000];
     let mut calls = 0;
     let run = AssertUnwindSafe(|| {

@@ -68,7 +68,7 @@ fn the_bits_are_the_same_at_every_level() {
 }
 
 #[test]
-fn the_ways_to_a_sine_and_cosine_agree() {
+fn all_forms_of_sine_and_cosine_agree() {
     let angles = numbers(3);
     let (mut sines, mut cosines) = (vec![0.0; COUNT], vec![0.0; COUNT]);
     math::sincos_slice(&angles, &mut sines, &mut cosines);

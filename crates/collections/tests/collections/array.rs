@@ -204,7 +204,7 @@ fn elements_are_dropped_with_the_array() {
 }
 
 #[test]
-fn elements_are_taken_out_once_no_job_uses_them() {
+fn elements_can_be_taken_when_no_job_uses_them() {
     let (allocator, ledger) = limited(1 << 20);
     let jobs = scheduler(1);
     let drops = Drops::default();
@@ -338,7 +338,7 @@ fn dropping_an_array_in_use_never_waits_and_frees_it_once() {
 }
 
 #[test]
-fn an_array_is_freed_by_the_last_of_several_jobs_on_whatever_thread() {
+fn an_array_is_freed_by_its_last_job_on_any_thread() {
     for workers in WORKERS {
         let jobs = scheduler(workers);
         let (allocator, ledger) = limited(1 << 20);

@@ -171,7 +171,7 @@ fn forge(mut bytes: Vec<u8>) -> Vec<u8> {
 }
 
 #[test]
-fn a_blob_comes_back_from_its_bytes() {
+fn a_blob_is_restored_from_its_bytes() {
     let level = level();
     let loaded = load(&level.to_bytes(3)).unwrap();
     assert_eq!(loaded, level);
@@ -239,7 +239,7 @@ fn other_types_are_refused() {
 }
 
 #[test]
-fn a_changed_byte_is_noticed() {
+fn a_changed_byte_is_detected() {
     let mut bytes = level().to_bytes(3);
     bytes[100] ^= 1;
     assert_eq!(
@@ -305,7 +305,7 @@ fn words(words: &[u32]) -> Vec<u8> {
 }
 
 #[test]
-fn each_fault_has_its_sentence() {
+fn each_fault_has_its_own_message() {
     let array = BlobArray::<u32>::new;
     assert_eq!(fault(&[2], false), "a `bool` is neither 0 nor 1");
     assert_eq!(fault(&words(&[0xD800]), 'x'), "a `char` is not a scalar value");

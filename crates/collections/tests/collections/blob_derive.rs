@@ -263,7 +263,7 @@ mod shadowed {
 }
 
 #[test]
-fn the_derive_does_not_mind_names_that_are_shadowed() {
+fn user_types_that_shadow_the_prelude_do_not_conflict() {
     use shadowed::{Hidden, Kind, Plain};
     let loaded = through_bytes(Hidden { value: 1.5, visitor: [Kind::None, Kind::Some] });
     assert_eq!((loaded.value, loaded.visitor[1]), (1.5, Kind::Some));

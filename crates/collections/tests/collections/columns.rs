@@ -63,7 +63,7 @@ fn every_column_begins_at_a_line() {
 }
 
 #[test]
-fn rows_that_are_not_there_are_refused() {
+fn rows_out_of_range_are_refused() {
     let drops = Drops::default();
     let mut table: Columns<(Counted, u8)> =
         drops.values::<Vec<_>>(3).into_iter().zip(0..).collect();

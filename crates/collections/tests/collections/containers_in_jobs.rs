@@ -412,7 +412,7 @@ fn a_token_that_is_dropped_changes_nothing() {
 }
 
 #[test]
-fn a_job_may_put_another_list_in_the_place_of_its_own() {
+fn a_job_can_replace_its_list() {
     let (allocator, ledger) = limited(1 << 20);
     let jobs = scheduler(2);
     let mut list = NativeList::with_capacity_in(10, &allocator);

@@ -257,7 +257,7 @@ fn a_list_is_a_slice() {
 }
 
 #[test]
-fn elements_are_taken_from_both_ends() {
+fn elements_are_removed_from_both_ends() {
     let mut elements = Tiny::from([1, 2, 3, 4]).into_iter();
     assert_eq!((elements.next(), elements.next_back(), elements.len()), (Some(1), Some(4), 2));
     assert_eq!(format!("{elements:?}"), "FixedListIntoIter([2, 3])");

@@ -81,7 +81,7 @@ fn nothing_stays_behind_a_text_that_became_shorter() {
 }
 
 #[test]
-fn a_full_string_takes_nothing_more() {
+fn a_full_string_accepts_nothing_more() {
     for (text, more) in [("12345", "6"), ("1ñé", "6"), ("1234", "ñ"), ("", "123456")] {
         let mut string = tiny(text);
         assert_eq!(string.push_str(more), Err(OVERFLOW_BY_ONE));
@@ -382,7 +382,7 @@ fn text_is_shown_like_a_str() {
 }
 
 #[test]
-fn errors_are_sentences() {
+fn error_messages() {
     let said = |error: FixedStringError| {
         assert_eq!(format!("{error:?}"), error.to_string());
         error.to_string()

@@ -153,7 +153,7 @@ fn random_edits_give_the_result_of_a_string() {
 }
 
 #[test]
-fn random_bytes_are_refused_or_give_themselves_back() {
+fn random_bytes_are_refused_or_round_trip() {
     let config = cases(2048);
     // Mostly small numbers, so that lengths and zeros are often valid.
     let byte = || prop_oneof![4 => Just(0_u8), 4 => 0..8_u8, 2 => 0x20..0x7F_u8, 1 => any::<u8>()];

@@ -44,7 +44,7 @@ fn indexing_a_missing_key_says_which_type_it_has() {
 }
 
 #[test]
-fn a_key_that_is_there_needs_no_room() {
+fn a_present_key_needs_no_room() {
     let mut map = Map::with_capacity(7);
     map.extend((0..7).map(|i| (i, i)));
     assert_eq!((map.len(), map.capacity()), (7, 7));
@@ -108,7 +108,7 @@ fn lists_of_keys_and_values_have_the_order_of_walking() {
 }
 
 #[test]
-fn the_same_operations_give_the_same_order() {
+fn the_same_operations_have_the_same_order() {
     let make = || {
         let mut map: Map<u64, u64> = (0..1000).map(|i| (i * 7919, i)).collect();
         map.retain(|key, _| key % 3 != 0);
@@ -131,7 +131,7 @@ fn keys_are_found_by_their_borrowed_form() {
 }
 
 #[test]
-fn another_hasher_can_be_given() {
+fn a_custom_hasher_can_be_used() {
     let mut map = Map::with_hasher(RandomState::new());
     map.extend((0..100).map(|i| (i, i)));
     assert!((0..100).all(|i| map[&i] == i));
@@ -164,7 +164,7 @@ fn values_without_size_are_counted() {
 }
 
 #[test]
-fn maps_are_equal_whatever_their_order() {
+fn maps_are_equal_in_any_order() {
     let one: Map<u32, u32> = (0..50).map(|i| (i, i)).collect();
     let mut two: Map<u32, u32> = Map::with_capacity(5000);
     two.extend((0..50).rev().map(|i| (i, i)));
@@ -217,7 +217,7 @@ proptest! {
     #![proptest_config(cases(256))]
 
     #[test]
-    fn it_answers_as_the_standard_map_does(script in prop::collection::vec(operation(), 0..200)) {
+    fn any_script_equals_the_standard_map(script in prop::collection::vec(operation(), 0..200)) {
         if time_is_up() {
             return Ok(());
         }

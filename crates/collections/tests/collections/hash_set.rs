@@ -18,7 +18,7 @@ fn adding_and_removing_say_whether_anything_changed() {
 }
 
 #[test]
-fn sets_are_combined_with_sets_slices_and_whatever_can_be_walked() {
+fn sets_are_combined_with_sets_slices_and_iterators() {
     let mut set = Set::from([1_u64, 2, 3]);
     let (other, slice, list) = (Set::from([3, 4]), [5].as_slice(), List::from([6]));
     set.union_with(&other);
@@ -99,7 +99,7 @@ proptest! {
     #![proptest_config(cases(256))]
 
     #[test]
-    fn it_answers_as_the_standard_set_does(script in prop::collection::vec(operation(), 0..150)) {
+    fn any_script_equals_the_standard_set(script in prop::collection::vec(operation(), 0..150)) {
         if time_is_up() {
             return Ok(());
         }

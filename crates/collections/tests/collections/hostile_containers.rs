@@ -323,7 +323,7 @@ fn elements_without_a_size_can_be_counted_without_end() {
 }
 
 #[test]
-fn elements_of_any_alignment_are_where_they_belong() {
+fn elements_of_any_alignment_are_aligned() {
     fn check<T: Copy + Send + Sync + PartialEq + 'static>(value: T, align: usize) {
         let is_aligned = move |value: &T| std::ptr::from_ref(value).addr().is_multiple_of(align);
         for jobs in [scheduler(0), scheduler(2)] {
@@ -573,7 +573,7 @@ fn lanes_survive_panics_in_the_code_of_their_author() {
 // Containers that are moved.
 
 #[test]
-fn a_list_that_a_job_takes_away_leaves_an_empty_one() {
+fn a_list_taken_by_a_job_leaves_an_empty_one() {
     for jobs in schedulers() {
         let census = Census::default();
         let mut list = (0..5).map(|_| census.person()).collect::<NativeList<_>>();

@@ -139,7 +139,7 @@ impl Hash for Locked {
 
 /// New keys take the places of removed ones, until the table has to be rehashed for them.
 #[test]
-fn a_key_that_cannot_be_hashed_takes_no_others_with_it() {
+fn a_key_whose_hash_panics_loses_no_others() {
     let lock = Arc::new(AtomicBool::new(false));
     let free = |key| Locked(key, Arc::default());
     let add_until_refused = |add: &mut dyn FnMut(Locked)| {

@@ -103,7 +103,7 @@ fn containers_of_all_types_are_reported_in_the_order_in_which_they_were_made() {
 }
 
 #[test]
-fn a_name_that_is_given_later_is_in_the_report_with_the_place_where_it_was_made() {
+fn a_name_set_later_is_reported_with_the_place_of_creation() {
     #[track_caller]
     fn here() -> &'static Location<'static> {
         Location::caller()
@@ -192,7 +192,7 @@ fn worlds_report_their_own() {
 }
 
 #[test]
-fn a_world_that_ends_first_takes_nothing_from_its_containers() {
+fn containers_outlive_the_frame_memory() {
     let memory = FrameMemory::new("Game");
     let mut list = NativeList::new_in(&memory.temp_job());
     let array = NativeArray::from_slice_in(&[1, 2, 3], &memory.persistent());
@@ -305,7 +305,7 @@ fn containers_are_dropped_on_other_threads() {
 }
 
 #[test]
-fn a_job_that_finds_no_memory_fails_and_its_list_is_as_it_was() {
+fn a_job_without_memory_fails_and_its_list_is_unchanged() {
     for workers in WORKERS {
         let jobs = scheduler(workers);
         let (allocator, ledger) = limited(64);

@@ -119,7 +119,7 @@ fn elements_are_removed_from_anywhere() {
 }
 
 #[test]
-fn elements_from_the_end_take_the_place_of_a_range() {
+fn elements_from_the_end_replace_a_removed_range() {
     let after = |range: Range<usize>| {
         let mut list = List::from([0, 1, 2, 3, 4, 5]);
         list.swap_remove_range(range);
@@ -328,7 +328,7 @@ fn absurd_sizes_are_refused() {
 }
 
 #[test]
-fn nothing_takes_no_memory() {
+fn an_empty_list_takes_no_memory() {
     let (allocator, ledger) = limited(0);
     let mut list = List::new_in(&allocator);
     list.push_repeated((), 1000);
@@ -358,7 +358,7 @@ fn there_can_be_no_more_than_a_usize_of_nothing() {
 }
 
 #[test]
-fn a_clone_is_a_list_of_its_own_in_memory_of_the_same_allocator() {
+fn a_clone_is_separate_and_uses_the_same_allocator() {
     let (allocator, ledger) = limited(10_000);
     let mut list = List::new_in(&allocator);
     list.extend(["one", "two"].map(str::to_owned));

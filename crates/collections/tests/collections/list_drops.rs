@@ -169,7 +169,7 @@ fn a_shared_list_drops_its_elements_when_the_last_job_is_done() {
 }
 
 #[test]
-fn a_shared_list_that_is_taken_apart_is_dropped_by_its_new_owner() {
+fn a_dismantled_shared_list_is_dropped_by_its_new_owner() {
     let jobs = scheduler(1);
     let drops = Drops::default();
     let list: NativeList<Counted> = drops.values(3);

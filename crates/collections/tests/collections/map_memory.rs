@@ -87,7 +87,7 @@ fn a_multi_map_that_cannot_grow_reports_it_and_stays_unchanged() {
 }
 
 #[test]
-fn sets_use_the_allocator_they_are_given() {
+fn sets_use_their_allocator() {
     let (allocator, tap) = tap();
     let set = Set::<u64>::with_capacity_in(100, &allocator);
     assert!(tap.out.load(Relaxed) >= 800);
@@ -113,7 +113,7 @@ fn parallel_writers_of_a_map_ask_for_no_memory_of_it() {
 }
 
 #[test]
-fn keys_that_get_no_memory_are_in_the_overflow() {
+fn keys_without_memory_are_in_the_overflow() {
     let jobs = JobScheduler::new(&JobPool::builder().workers(1).build().unwrap());
     let (allocator, tap) = tap();
     let mut map = NativeMultiHashMap::<usize, usize>::new_in(&allocator);

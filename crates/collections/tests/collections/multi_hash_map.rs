@@ -144,7 +144,7 @@ impl Drop for Fragile<'_> {
 }
 
 #[test]
-fn a_panic_while_values_are_dropped_leaves_the_map_in_order() {
+fn a_panic_while_values_are_dropped_leaves_the_map_consistent() {
     let (alive, panics_at) = (Cell::new(0), Cell::new(5));
     let fragile = |number| {
         alive.set(alive.get() + 1);
@@ -216,7 +216,7 @@ proptest! {
     #![proptest_config(cases(256))]
 
     #[test]
-    fn it_answers_as_a_map_of_vectors_does(script in prop::collection::vec(operation(), 0..200)) {
+    fn any_script_equals_a_map_of_vectors(script in prop::collection::vec(operation(), 0..200)) {
         if time_is_up() {
             return Ok(());
         }

@@ -71,7 +71,7 @@ fn two_jobs_one_after_the_other_add_in_that_order() {
 }
 
 #[test]
-fn slices_are_added_too() {
+fn slices_can_be_added() {
     for workers in WORKERS {
         let jobs = scheduler(workers);
         let mut list = NativeList::with_capacity(300);
@@ -221,7 +221,7 @@ fn no_other_job_may_use_the_list_meanwhile() {
 }
 
 #[test]
-fn a_batch_that_panics_takes_nothing_from_the_others() {
+fn a_batch_that_panics_loses_nothing_of_the_others() {
     for (context, jobs) in schedulers() {
         let mut list = NativeList::with_capacity(100);
         let job =
@@ -303,7 +303,7 @@ fn two_lists_that_have_no_room_are_both_put_in_order() {
 }
 
 #[test]
-fn elements_are_dropped_once_whatever_becomes_of_them() {
+fn elements_are_dropped_once_in_every_case() {
     for (context, jobs) in schedulers() {
         let drops = Drops::default();
         let mut list = NativeList::with_capacity(30);

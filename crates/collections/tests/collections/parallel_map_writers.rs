@@ -40,7 +40,7 @@ fn scattered(i: usize) -> u64 {
 }
 
 #[test]
-fn maps_have_the_same_order_whatever_the_threads_do() {
+fn maps_have_the_same_order_for_any_threads() {
     let pairs = the_same_everywhere(|jobs| {
         let mut map = NativeHashMap::with_capacity(5000);
         map.get_mut().unwrap().extend((0..100).map(|i| (scattered(i), usize::MAX)));
@@ -107,7 +107,7 @@ fn a_full_map_keeps_the_first_pairs_and_overflows_the_others_in_order() {
 }
 
 #[test]
-fn room_that_removed_keys_left_is_room() {
+fn room_of_removed_keys_is_reused() {
     let jobs = JobScheduler::new(&JobPool::builder().workers(1).build().unwrap());
     let mut map = NativeHashMap::<usize, usize>::with_capacity(448);
     // Full, including the tombstones of removed keys.
@@ -122,7 +122,7 @@ fn room_that_removed_keys_left_is_room() {
 }
 
 #[test]
-fn a_full_map_takes_keys_that_it_has() {
+fn a_full_map_accepts_present_keys() {
     let jobs = JobScheduler::new(&JobPool::builder().workers(2).build().unwrap());
     let mut map: NativeHashMap<usize, usize> = (0..7).map(|i| (i, i)).collect();
     assert_eq!(map.get().unwrap().capacity(), 7);
@@ -215,7 +215,7 @@ fn a_map_of_many_values_is_filled_and_cleared_frame_after_frame() {
 }
 
 #[test]
-fn sets_have_the_same_order_whatever_the_threads_do() {
+fn sets_have_the_same_order_for_any_threads() {
     let (values, overflow) = the_same_everywhere(|jobs| {
         let mut set = NativeHashSet::with_capacity(448).named("seen");
         let job = jobs.schedule_for_each(&[], set.writer(), 2000, 16, |set, i| set.add(i / 4));
@@ -262,7 +262,7 @@ impl Hash for Fragile {
 }
 
 #[test]
-fn a_panic_of_a_key_while_settling_fails_the_job_and_leaves_the_map_in_order() {
+fn a_key_that_panics_while_settling_fails_the_job_and_leaves_the_map_consistent() {
     for workers in [0, 2] {
         let jobs = JobScheduler::new(&JobPool::builder().workers(workers).build().unwrap());
         let panics = Arc::new(AtomicBool::new(false));

@@ -255,7 +255,7 @@ proptest! {
     #![proptest_config(cases(256))]
 
     #[test]
-    fn a_queue_does_what_a_deque_does(steps in prop::collection::vec(step(), 0..200)) {
+    fn any_script_equals_a_deque(steps in prop::collection::vec(step(), 0..200)) {
         if time_is_up() {
             return Ok(());
         }

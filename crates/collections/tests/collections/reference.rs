@@ -17,7 +17,7 @@ fn a_reference_is_used_as_its_value() {
 }
 
 #[test]
-fn a_job_leaves_its_result_in_a_reference() {
+fn a_job_writes_its_result_to_a_reference() {
     let jobs = JobScheduler::new(&JobPool::new());
     let mut sum = NativeReference::new_in(0_u64, &Allocator::PERSISTENT).named("sum");
     assert!(sum.label().to_string().starts_with("`sum` (NativeReference<u64> made at "));

@@ -420,7 +420,7 @@ fn gives_memory_back<C>(
 }
 
 #[test]
-fn containers_that_shrink_give_back_all_that_they_do_not_need() {
+fn containers_that_shrink_free_all_unneeded_memory() {
     gives_memory_back(
         |allocator| {
             let mut list = List::with_capacity_in(1000, allocator);

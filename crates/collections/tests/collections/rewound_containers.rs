@@ -92,7 +92,7 @@ fn a_container_made_after_works() {
 }
 
 #[test]
-fn each_allocator_takes_back_its_own() {
+fn each_allocator_rewinds_only_its_own_containers() {
     let (one, two) = (RewindableAllocator::new(), RewindableAllocator::new());
     let first = NativeArray::<u8>::new_in(3, &one.allocator());
     let second = NativeArray::<u8>::new_in(3, &two.allocator());

@@ -22,7 +22,7 @@ fn panic_of<R>(run: impl FnOnce() -> R) -> String {
 }
 
 #[test]
-fn values_of_any_type_come_back_in_order() -> Result<(), StreamError> {
+fn values_of_any_type_are_read_in_order() -> Result<(), StreamError> {
     #[derive(IntoBytes, FromBytes, Immutable, PartialEq, Debug, Clone, Copy)]
     #[repr(C)]
     struct Hit {

@@ -50,7 +50,7 @@ fn allocations_stay_unchanged() {
 }
 
 #[test]
-fn nothing_takes_nothing() {
+fn empty_allocations_take_no_memory() {
     let mut temp = Temp::new();
     assert_eq!(temp.slice(0, 5_u64), []);
     assert_eq!(temp.slice_uninit::<String>(0).len(), 0);
@@ -63,7 +63,7 @@ fn nothing_takes_nothing() {
 }
 
 #[test]
-fn a_program_that_does_the_same_each_frame_reserves_no_more() {
+fn repeated_frames_reserve_no_more_memory() {
     let mut temp = Temp::new();
     let frame = |temp: &mut Temp| {
         for n in 0..100 {
@@ -241,7 +241,7 @@ fn a_scope_frees_its_allocations() {
 }
 
 #[test]
-fn an_inner_scope_leaves_the_outer_one_alone() {
+fn an_inner_scope_does_not_affect_the_outer_one() {
     temp_scope(|outer| {
         let before = outer.slice(100, 1);
         let during = temp_scope(|inner| {

@@ -129,7 +129,7 @@ proptest! {
     #![proptest_config(cases(256))]
 
     #[test]
-    fn text_does_what_a_string_does(steps in prop::collection::vec(step(), 0..60)) {
+    fn any_script_equals_a_string(steps in prop::collection::vec(step(), 0..60)) {
         if time_is_up() {
             return Ok(());
         }

@@ -8,8 +8,8 @@ use ancho_entities::{
 };
 use ancho_jobs::{JobPool, JobSlice, ParallelJobStruct, SliceWrite};
 
-use crate::FRAMES;
 use crate::counting_allocator::ALLOCATIONS;
+use crate::{FRAMES, WARM_UP};
 
 #[derive(Component, Clone, Copy)]
 struct Position(f32);
@@ -86,7 +86,7 @@ fn count_frames(workers: usize, most: usize) -> Vec<usize> {
     let sets = (0..1000).map(|_| (Position(1.0), Velocity(1.0), Target(goal), Awake, Noted(0)));
     let all: Vec<_> = world.spawn_batch(sets).collect();
     let mut distances = JobSlice::new(1000, 0.0);
-    for _ in 0..300 {
+    for _ in 0..WARM_UP {
         frame(&mut world, &all, &mut distances);
     }
     let mut counts = Vec::with_capacity(most);

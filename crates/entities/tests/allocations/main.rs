@@ -7,7 +7,10 @@
 mod counting_allocator;
 
 /// The number of frames in which allocations are counted. A debug build takes ten times as long for each.
-pub(crate) const FRAMES: usize = if cfg!(debug_assertions) { 200 } else { 1000 };
+pub(crate) const FRAMES: usize = if cfg!(debug_assertions) { 100 } else { 1000 };
+
+/// The number of frames before the first count.
+pub(crate) const WARM_UP: usize = if cfg!(debug_assertions) { 100 } else { 300 };
 
 mod commands;
 mod jobs;

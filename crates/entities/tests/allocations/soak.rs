@@ -9,8 +9,8 @@ use ancho_entities::{
 };
 use ancho_jobs::JobPool;
 
-use crate::FRAMES;
 use crate::counting_allocator::{ALLOCATIONS, LIVE_BYTES};
+use crate::{FRAMES, WARM_UP};
 
 #[derive(Component, Clone, Copy)]
 struct Position(f32);
@@ -124,7 +124,7 @@ fn steady(workers: usize) -> World {
 
 pub(crate) fn many_frames_allocate_nothing_and_failures_leave_nothing_behind() {
     let mut world = steady(0);
-    for _ in 0..200 {
+    for _ in 0..WARM_UP {
         world.try_update(1.0 / 60.0).unwrap();
     }
     let before = ALLOCATIONS.load(Ordering::Relaxed);
@@ -132,7 +132,7 @@ pub(crate) fn many_frames_allocate_nothing_and_failures_leave_nothing_behind() {
         world.try_update(1.0 / 60.0).unwrap();
     }
     assert_eq!(ALLOCATIONS.load(Ordering::Relaxed) - before, 0, "allocations in {FRAMES} frames");
-    assert_eq!(world.resource::<Counts>().frames, 200 + FRAMES as u64);
+    assert_eq!(world.resource::<Counts>().frames, (WARM_UP + FRAMES) as u64);
 
     // With workers it takes longer until all memory that jobs return was used once.
     let mut threaded = steady(2);
@@ -163,7 +163,7 @@ pub(crate) fn many_frames_allocate_nothing_and_failures_leave_nothing_behind() {
         .named("job"),
     );
     let failing = |world: &mut World| assert!(world.try_update(1.0 / 60.0).is_err());
-    (0..200).for_each(|_| failing(&mut world));
+    (0..WARM_UP).for_each(|_| failing(&mut world));
     // The test runner may still allocate while its thread waits for a core, so one of three counts has to be zero.
     let mut grown = [0; 3];
     for grown in &mut grown {

@@ -2,43 +2,12 @@
 
 use std::sync::Arc;
 
-use ancho_entities::{
-    Buffer, BufferElement, CommandError, CommandFault, Component, Entity, EntityCommandBuffer,
-    EntityError, Linked, LinkedEntityGroup, QueryDescriptor, Shared, SharedComponent, With, World,
-};
+use ancho_entities::{Buffer, CommandError, CommandFault, Entity, EntityCommandBuffer, EntityError, Linked, LinkedEntityGroup, QueryDescriptor, Shared, With};
 
-#[derive(Component, Clone, Copy, Debug, PartialEq, Default)]
-#[component(name = "A")]
-struct A(u32);
-
-#[derive(Component, Clone, Debug, PartialEq)]
-struct Text(String);
-
-#[derive(Component, Clone, Copy, Debug, PartialEq)]
-struct Link(Entity);
-
-#[derive(Component, Clone, Debug)]
-struct Counted(#[field(opaque)] Arc<()>);
-
-#[derive(Component, Clone, Copy, Debug, Default)]
-#[component(enableable)]
-struct Lamp;
-
-#[derive(BufferElement, Clone, Copy, Debug, PartialEq)]
-struct Item(u32);
-
-#[derive(BufferElement, Clone, Copy, Debug, PartialEq)]
-struct Friend(Entity);
-
-#[derive(SharedComponent, Debug, PartialEq, Eq, Hash)]
-struct Team(&'static str);
-
-fn world() -> World {
-    World::new("Simulation")
-}
+use crate::common::*;
 
 #[test]
-fn each_command_does_what_the_world_does() {
+fn each_command_equals_the_method_of_the_world() {
     let mut world = world();
     let old = world.spawn((A(1), Lamp));
     let gone = world.spawn(A(2));
@@ -105,7 +74,7 @@ fn placeholders_are_resolved_in_values() {
 }
 
 #[test]
-fn ids_are_there_at_once_with_the_world() {
+fn recording_with_the_world_returns_real_ids() {
     let mut world = world();
     let mut buffer = EntityCommandBuffer::new();
     let recycled: Vec<_> = world.spawn_many((), 3).collect();
@@ -162,10 +131,10 @@ fn the_first_command_that_fails_stops_the_buffer() {
     let count = Arc::new(());
     let mut buffer = EntityCommandBuffer::new().named("fight");
     let commands = buffer.commands().unwrap();
-    let early = commands.spawn(Counted(count.clone()));
+    let early = commands.spawn(Owned(count.clone()));
     commands.despawn(orc);
-    commands.set(stone, Counted(count.clone()));
-    let late = commands.spawn(Counted(count.clone()));
+    commands.set(stone, Owned(count.clone()));
+    let late = commands.spawn(Owned(count.clone()));
     commands.despawn(stone);
     let error = world.play(&mut buffer).unwrap_err();
     let CommandError::Stopped(stopped) = &error else { panic!("{error}") };
@@ -186,10 +155,10 @@ fn values_of_a_buffer_that_is_dropped_are_dropped() {
     let count = Arc::new(());
     let mut buffer = EntityCommandBuffer::new();
     let commands = buffer.commands().unwrap();
-    let entity = commands.spawn(Counted(count.clone()));
-    commands.add(entity, Counted(count.clone()));
-    commands.spawn_batch((0..5).map(|_| Counted(count.clone())));
-    commands.spawn_many(Counted(count.clone()), 5);
+    let entity = commands.spawn(Owned(count.clone()));
+    commands.add(entity, Owned(count.clone()));
+    commands.spawn_batch((0..5).map(|_| Owned(count.clone())));
+    commands.spawn_many(Owned(count.clone()), 5);
     let kept = count.clone();
     commands.run("keep", move |_| {
         drop(kept.clone());

@@ -8,7 +8,7 @@ use ancho_entities::{
 use crate::common::*;
 
 #[test]
-fn queries_find_what_is_there_when_they_are_played() {
+fn queries_are_evaluated_at_playback() {
     let mut world = world();
     let early = world.spawn(A(1));
     let changed = world.spawn(A(2));
@@ -24,7 +24,7 @@ fn queries_find_what_is_there_when_they_are_played() {
 }
 
 #[test]
-fn what_was_found_when_it_was_recorded_is_a_slice() {
+fn a_slice_keeps_the_entities_found_when_recording() {
     let mut world = world();
     let found: Vec<_> = world.spawn_many(A(1), 3).collect();
     let mut buffer = EntityCommandBuffer::new();
@@ -44,7 +44,7 @@ fn what_was_found_when_it_was_recorded_is_a_slice() {
 }
 
 #[test]
-fn queries_see_what_the_commands_before_them_did_and_not_what_comes_after() {
+fn queries_see_earlier_commands_and_not_later_ones() {
     let mut world = world();
     let old = world.spawn(A(1));
     let mut buffer = EntityCommandBuffer::new();
@@ -62,7 +62,7 @@ fn queries_see_what_the_commands_before_them_did_and_not_what_comes_after() {
 }
 
 #[test]
-fn by_key_a_query_comes_where_its_key_says() {
+fn a_query_is_played_in_the_order_of_its_sort_key() {
     let mut world = world();
     let mut buffer = EntityCommandBuffer::new();
     let commands = buffer.commands().unwrap();
@@ -77,7 +77,7 @@ fn by_key_a_query_comes_where_its_key_says() {
 }
 
 #[test]
-fn a_query_sees_what_is_destroyed_later() {
+fn a_query_finds_entities_that_a_later_command_destroys() {
     // An entity that is destroyed in the end is still created if a query may see it in between.
     let mut world = world();
     let old = world.spawn(A(1));
@@ -98,7 +98,7 @@ fn a_query_sees_what_is_destroyed_later() {
 }
 
 #[test]
-fn a_query_that_finds_nobody_changes_nothing() {
+fn a_query_without_results_changes_nothing() {
     let mut world = world();
     world.spawn(A(1));
     let before = world.state_hash();
@@ -113,7 +113,7 @@ fn a_query_that_finds_nobody_changes_nothing() {
 }
 
 #[test]
-fn errors_of_queries_are_those_of_the_world() {
+fn queries_report_the_errors_of_the_world() {
     let mut world = world();
     world.spawn(A(1));
     let direct = world.batch(QueryDescriptor::of::<&A, ()>()).set_shared(Team("red")).unwrap_err();
@@ -153,7 +153,7 @@ fn values_are_cloned_for_all_that_are_found() {
 }
 
 #[test]
-fn shared_values_and_dynamic_queries_are_asked_when_they_are_played() {
+fn shared_filters_and_dynamic_queries_are_evaluated_at_playback() {
     let mut world = world();
     let [early, late] = ["red", "blue"].map(|team| world.spawn((A(1), Shared::new(Team(team)))));
     let mut buffer = EntityCommandBuffer::new();
@@ -196,7 +196,7 @@ fn errors_of_dynamic_queries_change_nothing() {
 }
 
 #[test]
-fn queries_of_a_reusable_buffer_are_asked_each_time() {
+fn queries_of_a_reusable_buffer_are_evaluated_at_each_playback() {
     let mut buffer = EntityCommandBuffer::reusable();
     let commands = buffer.commands().unwrap();
     let dynamic = QueryDescriptor::new().all([ComponentType::of::<A>()]);
@@ -214,7 +214,7 @@ fn queries_of_a_reusable_buffer_are_asked_each_time() {
 }
 
 #[test]
-fn a_query_that_cannot_be_asked_panics_when_it_is_played() {
+fn an_invalid_query_panics_at_playback() {
     let mut world = world();
     let message = panic_message(|| {
         let _ = play(&mut world, |commands| {
@@ -239,7 +239,7 @@ fn group(world: &mut Checked) -> [ancho_entities::Entity; 4] {
 }
 
 #[test]
-fn of_a_group_those_are_changed_that_a_query_finds() {
+fn only_group_members_that_match_the_query_are_changed() {
     let mut world = world();
     let [root, member, bare, _] = group(&mut world);
     play(&mut world, |commands| {
@@ -266,7 +266,7 @@ fn of_a_group_those_are_changed_that_a_query_finds() {
 }
 
 #[test]
-fn queries_for_groups_are_asked_when_they_are_played_and_before_the_first_member_is_changed() {
+fn queries_over_groups_are_evaluated_before_the_first_change() {
     let mut world = world();
     let [root, member, bare, _] = group(&mut world);
     let mut buffer = EntityCommandBuffer::reusable();
@@ -314,7 +314,7 @@ fn commands_by_query_and_for_groups_say_which() {
 }
 
 #[test]
-fn each_entity_that_a_query_finds_gets_a_value_of_its_own() {
+fn each_match_of_a_query_gets_its_own_value() {
     let mut world = world();
     let all: Vec<_> = world.spawn_batch((0..10).map(A)).collect();
     world.add(all[3], Link(all[0])).unwrap();

@@ -60,7 +60,7 @@ fn long_runs_of_spawn_are_left_out_before_despawn() {
 }
 
 #[test]
-fn entities_with_promised_ids_are_left_out_too() {
+fn entities_with_reserved_ids_are_skipped_as_well() {
     let mut world = world();
     let before = archetypes(&world);
     let mut buffer = EntityCommandBuffer::new();
@@ -73,7 +73,7 @@ fn entities_with_promised_ids_are_left_out_too() {
 }
 
 #[test]
-fn what_long_runs_add_and_remove_is_never_there() {
+fn components_that_long_runs_add_and_remove_never_exist() {
     let ledger = Ledger::new();
     let mut world = world();
     let all: Vec<_> = world.spawn_batch((0..MANY).map(A)).collect();
@@ -92,7 +92,7 @@ fn what_long_runs_add_and_remove_is_never_there() {
 }
 
 #[test]
-fn what_is_removed_was_there_before_and_goes() {
+fn components_that_existed_before_are_removed() {
     let mut world = world();
     let all: Vec<_> = world.spawn_batch((0..MANY).map(A)).collect();
     world.add(all[200], Glow(5)).unwrap();
@@ -172,7 +172,7 @@ fn runs_of_which_one_fails_are_not_left_out() {
 }
 
 #[test]
-fn who_leaves_something_or_takes_others_along_is_not_left_out() {
+fn entities_with_cleanup_components_or_linked_groups_are_not_skipped() {
     let settings = WorldSettings::new();
     let spawn = |world: &mut World| world.spawn_batch((0..MANY).map(A)).collect::<Vec<_>>();
     let despawn = |commands: &mut CommandRecorder, all: &[Entity]| {
@@ -205,7 +205,7 @@ fn who_leaves_something_or_takes_others_along_is_not_left_out() {
 }
 
 #[test]
-fn runs_for_others_or_in_another_order_are_as_one_by_one() {
+fn runs_of_other_entities_or_orders_equal_single_commands() {
     let settings = WorldSettings::new();
     let spawn = |world: &mut World| world.spawn_batch((0..MANY).map(A)).collect::<Vec<_>>();
     let add = |commands: &mut CommandRecorder, all: &[Entity]| {
@@ -233,7 +233,7 @@ fn runs_for_others_or_in_another_order_are_as_one_by_one() {
 }
 
 #[test]
-fn entities_that_are_named_twice_cancel_out_too() {
+fn entities_that_are_listed_twice_cancel_out_as_well() {
     let settings = WorldSettings::new();
     let (failed, world) = same_as_apart(
         &settings,

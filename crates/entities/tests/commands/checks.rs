@@ -59,7 +59,7 @@ fn a_check_finds_placeholders_of_others() {
 }
 
 #[test]
-fn a_check_lets_pass_what_lenient_worlds_let_pass() {
+fn a_check_accepts_commands_that_lenient_worlds_accept() {
     let mut world = world();
     let dead = world.spawn(A(1));
     world.despawn(dead).unwrap();
@@ -137,7 +137,7 @@ fn a_command_is_called_the_same_in_the_trace_and_in_the_error() {
 }
 
 #[test]
-fn a_check_looks_at_who_is_enabled_and_at_roots_of_groups() {
+fn a_check_respects_enabled_state_and_group_roots() {
     let records: [fn(&mut CommandRecorder, Entity); 4] = [
         |commands, entity| commands.set_enabled(entity, false),
         |commands, root| commands.batch(Linked(root)).add(A(1)),
@@ -179,7 +179,7 @@ fn of_a_played_buffer_there_is_nothing_left_to_trace_or_check() {
 }
 
 #[test]
-fn a_check_lets_pass_what_is_done_to_what_stays() {
+fn a_check_accepts_changes_of_cleanup_components() {
     let mut world = world();
     let (stays, old) = (world.spawn((A(1), Stays(1))), world.spawn(A(1)));
     let mut buffer = EntityCommandBuffer::new();
@@ -205,7 +205,7 @@ fn a_check_lets_pass_what_is_done_to_what_stays() {
 struct Log(u32);
 
 #[test]
-fn a_check_lets_pass_what_is_done_to_a_buffer_that_stays() {
+fn a_check_accepts_changes_of_cleanup_buffers() {
     let mut world = world();
     let old = world.spawn(A(1));
     let mut buffer = EntityCommandBuffer::new();
@@ -237,7 +237,7 @@ fn a_check_lets_pass_batches_of_none() {
 }
 
 #[test]
-fn a_check_finds_what_an_earlier_command_has_despawned() {
+fn a_check_reports_targets_that_an_earlier_command_despawns() {
     let mut world = world();
     let (old, other) = (world.spawn(A(1)), world.spawn(A(1)));
     let records: [fn(&mut CommandRecorder, Entity); 2] =

@@ -20,7 +20,7 @@ struct Noted(u32);
 struct Large([u64; 1500]);
 
 #[test]
-fn what_cancels_out_does_no_work() {
+fn commands_that_cancel_out_do_no_work() {
     let mut world = world();
     let old = world.spawn((A(1), Glow(2)));
     let archetypes = world.archetype_count();
@@ -71,7 +71,7 @@ fn of_values_that_are_set_again_the_last_is_there_and_the_others_are_dropped() {
 }
 
 #[test]
-fn shared_values_go_along_with_their_entities() {
+fn shared_values_move_with_their_entities() {
     const COLOURS: [&str; 3] = ["red", "blue", "green"];
     let colour = |at: usize| COLOURS[at % COLOURS.len()];
     for limit in [2, 1000] {
@@ -130,7 +130,7 @@ fn shared_values_go_along_with_their_entities() {
 }
 
 #[test]
-fn shared_values_of_those_that_are_despawned_together_go_last() {
+fn shared_values_of_entities_that_are_despawned_together_are_dropped_last() {
     /// A component whose destructor panics on request.
     #[derive(SharedComponent, PartialEq, Eq, Hash)]
     struct Fragile(u32, bool);
@@ -164,7 +164,7 @@ fn shared_values_of_those_that_are_despawned_together_go_last() {
 }
 
 #[test]
-fn the_first_that_fails_stops_and_what_comes_before_it_is_done() {
+fn the_first_failure_stops_playback_after_the_commands_before_it() {
     for strict in [false, true] {
         let settings = WorldSettings::new().strict(strict);
         let mut world = Checked(World::with_settings("Simulation", settings));
@@ -205,7 +205,7 @@ fn short_of_memory(chunks: usize) -> (Checked, World, Vec<Entity>) {
 }
 
 #[test]
-fn without_memory_the_same_command_fails_as_one_by_one() {
+fn without_memory_the_same_command_fails_as_without_coalescing() {
     let large = Large([7; 1500]);
     let mut failures = 0;
     for chunks in 0..5 {
@@ -246,7 +246,7 @@ fn without_memory_the_same_command_fails_as_one_by_one() {
 }
 
 #[test]
-fn components_that_come_again_are_switched_on() {
+fn components_that_are_added_again_are_enabled() {
     let mut world = world();
     let [kept, renewed, off, replaced] = [(); 4].map(|()| world.spawn((A(1), Glow(1))));
     for entity in [kept, renewed, replaced] {
@@ -268,7 +268,7 @@ fn components_that_come_again_are_switched_on() {
 }
 
 #[test]
-fn what_was_written_counts_as_changed_and_nothing_else_does() {
+fn only_written_components_count_as_changed() {
     let mut world = chunks_of(4);
     let all: Vec<_> = world.spawn_batch((0..10).map(|at| (A(at), Noted(at)))).collect();
     let seen = world.version();
@@ -293,7 +293,7 @@ fn what_was_written_counts_as_changed_and_nothing_else_does() {
 }
 
 #[test]
-fn ids_are_handed_out_afterwards_as_one_by_one() {
+fn ids_are_reused_in_the_same_order_as_without_coalescing() {
     let ids = |together: bool| {
         let mut world = world();
         let all: Vec<_> = world.spawn_batch((0..6).map(A)).collect();
@@ -318,7 +318,7 @@ fn ids_are_handed_out_afterwards_as_one_by_one() {
 }
 
 #[test]
-fn forks_do_not_see_what_is_carried_out_together() {
+fn forks_do_not_see_coalesced_commands() {
     let mut world = chunks_of(3);
     let all: Vec<_> = world.spawn_batch((0..8).map(|at| (A(at), Text(at.to_string())))).collect();
     let mut fork = Checked(world.fork().unwrap());
@@ -403,7 +403,7 @@ fn types_that_no_memory_has_room_for_are_removed_with_others() {
 }
 
 #[test]
-fn more_commands_than_are_carried_out_together_come_to_what_one_by_one_they_come_to() {
+fn more_commands_than_one_batch_equal_single_commands() {
     let (mut world, mut expected) = (world(), world());
     let mut buffer = EntityCommandBuffer::new();
     let commands = buffer.commands().unwrap();

@@ -37,7 +37,7 @@ fn fails_first(
 }
 
 #[test]
-fn what_is_missing_is_an_error_also_if_the_entity_is_destroyed_later() {
+fn a_missing_component_is_an_error_even_if_the_entity_is_destroyed_later() {
     fails_first(
         |commands, old| commands.set(old, Text("b".into())),
         |error| matches!(error, EntityError::MissingComponent { .. }),
@@ -45,7 +45,7 @@ fn what_is_missing_is_an_error_also_if_the_entity_is_destroyed_later() {
 }
 
 #[test]
-fn what_is_there_twice_is_an_error_also_if_the_entity_is_destroyed_later() {
+fn a_duplicate_component_is_an_error_even_if_the_entity_is_destroyed_later() {
     fails_first(
         |commands, old| commands.add(old, (A(1), A(2))),
         |error| matches!(error, EntityError::DuplicateComponent { .. }),
@@ -53,7 +53,7 @@ fn what_is_there_twice_is_an_error_also_if_the_entity_is_destroyed_later() {
 }
 
 #[test]
-fn what_is_too_large_is_an_error_also_if_the_entity_is_destroyed_later() {
+fn a_component_too_large_is_an_error_even_if_the_entity_is_destroyed_later() {
     fails_first(
         |commands, old| commands.add(old, crate::layouts::Huge([0; 20_000])),
         |error| matches!(error, EntityError::DoesNotFit { .. }),
@@ -74,7 +74,7 @@ fn adding_to_the_dead_is_an_error_also_if_they_are_destroyed_later() {
 }
 
 #[test]
-fn adding_to_what_only_stays_is_what_the_world_makes_of_it_also_if_it_is_destroyed_later() {
+fn adding_to_a_despawned_entity_with_cleanup_components_equals_the_method_of_the_world() {
     let mut world = world();
     let residue = world.spawn((A(1), Stays(1)));
     world.despawn(residue).unwrap();
@@ -89,7 +89,7 @@ fn adding_to_what_only_stays_is_what_the_world_makes_of_it_also_if_it_is_destroy
 }
 
 #[test]
-fn creating_what_is_there_twice_is_an_error_also_if_it_is_destroyed_later() {
+fn creating_with_a_duplicate_component_is_an_error_even_if_destroyed_later() {
     let mut world = world();
     let (number, fault) = fails(&mut world, |commands| {
         let brief = commands.spawn((A(1), A(2)));
@@ -100,7 +100,7 @@ fn creating_what_is_there_twice_is_an_error_also_if_it_is_destroyed_later() {
 }
 
 #[test]
-fn creating_what_is_too_large_is_an_error_also_if_it_is_destroyed_later() {
+fn creating_an_entity_too_large_is_an_error_even_if_destroyed_later() {
     let mut world = world();
     let (number, fault) = fails(&mut world, |commands| {
         let brief = commands.spawn(crate::layouts::Huge([0; 20_000]));
@@ -111,7 +111,7 @@ fn creating_what_is_too_large_is_an_error_also_if_it_is_destroyed_later() {
 }
 
 #[test]
-fn what_comes_between_and_fails_leaves_what_was_to_be_destroyed() {
+fn a_failure_before_the_destruction_leaves_the_entity() {
     let mut world = world();
     let old = world.spawn(A(1));
     let mut buffer = EntityCommandBuffer::new();
@@ -130,7 +130,7 @@ fn what_comes_between_and_fails_leaves_what_was_to_be_destroyed() {
 }
 
 #[test]
-fn in_a_strict_world_errors_are_those_of_one_by_one() {
+fn in_a_strict_world_errors_equal_those_of_single_commands() {
     let mut world = Checked(World::with_settings("Strict", WorldSettings::new().strict(true)));
     let old = world.spawn(A(1));
     let mut buffer = EntityCommandBuffer::new();
@@ -157,7 +157,7 @@ fn in_a_strict_world_errors_are_those_of_one_by_one() {
 }
 
 #[test]
-fn what_is_used_after_it_was_destroyed_is_missed() {
+fn using_an_entity_after_its_destruction_is_an_error() {
     let mut world = world();
     let mut buffer = EntityCommandBuffer::new();
     let commands = buffer.commands().unwrap();
@@ -171,7 +171,7 @@ fn what_is_used_after_it_was_destroyed_is_missed() {
 }
 
 #[test]
-fn what_is_destroyed_twice_is_destroyed_once() {
+fn an_entity_destroyed_twice_is_destroyed_once() {
     let mut world = world();
     let old = world.spawn(A(1));
     let mut buffer = EntityCommandBuffer::new();
@@ -186,7 +186,7 @@ fn what_is_destroyed_twice_is_destroyed_once() {
 }
 
 #[test]
-fn what_stays_of_the_destroyed_is_there() {
+fn cleanup_components_of_destroyed_entities_remain() {
     let mut world = world();
     let old = world.spawn(A(1));
     let mut buffer = EntityCommandBuffer::new();
@@ -223,7 +223,7 @@ fn members_of_a_group_that_is_destroyed_go_with_it() {
 }
 
 #[test]
-fn instances_of_what_is_destroyed_later_are_there() {
+fn instances_of_an_entity_that_is_destroyed_later_exist() {
     let mut world = world();
     let mut buffer = EntityCommandBuffer::new();
     let commands = buffer.commands().unwrap();
@@ -239,7 +239,7 @@ fn instances_of_what_is_destroyed_later_are_there() {
 }
 
 #[test]
-fn functions_see_what_is_destroyed_later() {
+fn functions_see_entities_that_are_destroyed_later() {
     let mut world = world();
     let old = world.spawn(A(1));
     let mut buffer = EntityCommandBuffer::new();
@@ -258,7 +258,7 @@ fn functions_see_what_is_destroyed_later() {
 }
 
 #[test]
-fn by_key_the_destruction_may_come_first() {
+fn the_sort_key_can_put_the_destruction_first() {
     let mut world = world();
     let old = world.spawn(A(1));
     let mut buffer = EntityCommandBuffer::new();
@@ -272,7 +272,7 @@ fn by_key_the_destruction_may_come_first() {
 }
 
 #[test]
-fn placeholders_of_others_in_values_of_what_is_destroyed_later_are_refused() {
+fn foreign_placeholders_in_values_of_entities_destroyed_later_are_refused() {
     let mut world = world();
     let placeholder = foreign();
     let old = world.spawn(A(1));
@@ -289,7 +289,7 @@ fn placeholders_of_others_in_values_of_what_is_destroyed_later_are_refused() {
 }
 
 #[test]
-fn values_of_what_is_left_out_are_dropped_once() {
+fn values_of_skipped_commands_are_dropped_once() {
     let ledger = Ledger::new();
     let mut world = world();
     let mut buffer = EntityCommandBuffer::new();
@@ -310,7 +310,7 @@ fn values_of_what_is_left_out_are_dropped_once() {
 }
 
 #[test]
-fn what_is_created_and_destroyed_takes_no_row() {
+fn an_entity_created_and_destroyed_takes_no_row() {
     let record = |despawn: bool| {
         let mut world = world();
         let mut buffer = EntityCommandBuffer::new();
@@ -401,14 +401,14 @@ fn destroyed_before_the_failure() -> (Checked, EntityCommandBuffer, [Entity; 2])
 }
 
 #[test]
-fn what_was_created_and_destroyed_before_a_failure_was_created() {
+fn an_entity_created_and_destroyed_before_a_failure_was_created() {
     let (world, buffer, [brief, link]) = destroyed_before_the_failure();
     let link = buffer.resolve(link).unwrap();
     assert_eq!(buffer.resolve(brief), Some(world.get::<Link>(link).unwrap().0));
 }
 
 #[test]
-fn the_id_of_what_was_destroyed_before_a_failure_is_given_to_nobody_else() {
+fn the_id_of_an_entity_destroyed_before_a_failure_is_not_reused() {
     let (mut world, mut buffer, [_, link]) = destroyed_before_the_failure();
     let dead = world.get::<Link>(buffer.resolve(link).unwrap()).unwrap().0;
     buffer.clear().unwrap();
@@ -420,7 +420,7 @@ fn the_id_of_what_was_destroyed_before_a_failure_is_given_to_nobody_else() {
 }
 
 #[test]
-fn ids_of_what_a_failure_has_kept_from_being_created_are_given_to_others_once() {
+fn ids_of_entities_that_a_failure_prevented_are_reused_once() {
     let mut world = world();
     let mut buffer = EntityCommandBuffer::new();
     for _ in 0..50 {

@@ -23,7 +23,7 @@ fn descending_keys_10_000_times() {
 }
 
 #[test]
-fn equal_keys_are_played_in_the_order_of_recording_and_no_key_comes_last() {
+fn equal_keys_keep_the_order_of_recording_and_commands_without_a_key_are_last() {
     let mut world = world();
     let log = world.spawn(Buffer::<Item>::new());
     let mut buffer = EntityCommandBuffer::new();
@@ -40,7 +40,7 @@ fn equal_keys_are_played_in_the_order_of_recording_and_no_key_comes_last() {
 }
 
 #[test]
-fn the_greatest_key_comes_before_none() {
+fn the_greatest_key_is_played_before_commands_without_a_key() {
     let mut world = world();
     let log = world.spawn(Buffer::<Item>::new());
     let mut buffer = EntityCommandBuffer::new();

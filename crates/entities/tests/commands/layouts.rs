@@ -28,7 +28,7 @@ struct Empty;
 struct Byte(u8);
 
 #[test]
-fn values_of_every_size_and_alignment_come_out_as_they_went_in() {
+fn values_of_every_size_and_alignment_are_unchanged() {
     let mut world = world();
     let mut buffer = EntityCommandBuffer::new();
     for round in 0..3 {

@@ -170,7 +170,7 @@ fn a0083_a_batch_that_is_too_large_is_dropped() {
 }
 
 #[test]
-fn what_is_created_is_called_by_the_id_that_was_promised() {
+fn messages_show_the_reserved_id_of_a_created_entity() {
     let mut world = world();
     let mut buffer = EntityCommandBuffer::new();
     let mut commands = world.commands(&mut buffer).unwrap();
@@ -211,7 +211,7 @@ fn a0085_reusable() {
 }
 
 #[test]
-fn a0050_the_world_says_what_a_placeholder_is() {
+fn a0050_explains_placeholders() {
     let world = world();
     assert_eq!(
         world.get::<A>(foreign()).unwrap_err().to_string(),

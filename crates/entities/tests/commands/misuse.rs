@@ -6,14 +6,7 @@ use std::sync::Arc;
 
 use ancho_entities::{CommandError, Component, Entity, EntityCommandBuffer, EntityTracker, World};
 
-#[derive(Component, Clone, Copy, Debug, PartialEq, Default)]
-struct A(u32);
-
-#[derive(Component, Clone, Copy, Debug, PartialEq, Default)]
-struct X(u32);
-
-#[derive(Component, Clone, Debug)]
-struct Counted(#[field(opaque)] Arc<()>);
+use crate::common::{A, Glow, Owned};
 
 /// A component whose destructor panics, if it is armed.
 #[derive(Component, Debug)]
@@ -66,14 +59,14 @@ fn rows_do_not_depend_on_which_code_has_recorded() {
 }
 
 #[test]
-fn an_entity_with_all_bits_set_is_an_entity_of_nobody() {
+fn an_entity_with_all_bits_set_does_not_exist() {
     let mut world = World::new("Simulation");
     let nobody = Entity::from_bits(u64::MAX);
     let counted = Arc::new(());
     for play in [false, true] {
         let mut buffer = EntityCommandBuffer::new();
         let commands = buffer.commands().unwrap();
-        commands.add(nobody, Counted(counted.clone()));
+        commands.add(nobody, Owned(counted.clone()));
         commands.despawn(nobody);
         assert_eq!(buffer.trace().lines().count(), 2);
         if play {
@@ -106,20 +99,20 @@ fn recorders_that_were_exchanged_do_no_harm() {
 }
 
 #[test]
-fn what_comes_before_a_panic_is_done() {
+fn commands_before_a_panic_are_applied() {
     let mut world = World::new("Simulation");
     let orc = world.spawn(A(0));
     let holder = world.spawn(Bomb(true));
     let mut buffer = EntityCommandBuffer::new();
     let commands = buffer.commands().unwrap();
-    commands.add(orc, X(1));
+    commands.add(orc, Glow(1));
     commands.set(holder, Bomb(false));
     // Commands of one batch are all applied before a value is dropped.
-    commands.set(orc, X(2));
+    commands.set(orc, Glow(2));
     commands.run("look", |_| Ok(()));
     commands.despawn(orc);
     assert!(catch_unwind(AssertUnwindSafe(|| world.play(&mut buffer))).is_err());
-    assert_eq!(world.get(orc), Ok(&X(2)));
+    assert_eq!(world.get(orc), Ok(&Glow(2)));
     world.check_invariants().unwrap();
 }
 
@@ -155,7 +148,7 @@ fn promises_forks_and_ends_of_everything_in_any_order() {
     for seed in 0..100_u32 {
         let mut dice = Dice(seed.wrapping_mul(2_654_435_761) | 1);
         let mut world = World::new("Simulation");
-        let set = |at| (A(at), Counted(counted.clone()));
+        let set = |at| (A(at), Owned(counted.clone()));
         let mut all: Vec<Entity> = world.spawn_batch((0..200).map(set)).collect();
         let mut fork = None;
         let mut held = Vec::new();
@@ -207,7 +200,7 @@ fn record_something(
     counted: &Arc<()>,
 ) {
     let target = dice.pick(all);
-    let value = Counted(counted.clone());
+    let value = Owned(counted.clone());
     if dice.throw(2) == 0
         && let Ok(mut commands) = world.commands(buffer)
     {
@@ -221,11 +214,11 @@ fn record_something(
     let commands = buffer.commands().unwrap();
     match dice.throw(8) {
         0 | 1 => commands.despawn(target),
-        2 => commands.add(target, (X(1), value)),
-        3 => commands.remove::<Counted>(target),
+        2 => commands.add(target, (Glow(1), value)),
+        3 => commands.remove::<Owned>(target),
         4 => {
             commands.set_sort_key(Some(dice.throw(3)));
-            commands.add(target, X(2));
+            commands.add(target, Glow(2));
         }
         5 => all.push(commands.spawn(value)),
         6 => commands.batch(&[target, dice.pick(all)]).add(value),

@@ -736,21 +736,21 @@ fn check(script: &[Keyed<Someone>], strict: bool, rows: usize) {
 }
 
 #[test]
-fn to_cb10_bulk_comes_to_what_one_by_one_comes_to() {
+fn bulk_playback_equals_single_commands() {
     proptest!(cases(400), |(script in script(), strict in prop::bool::weighted(0.2), rows in 1..6_usize)| {
         check(&script, strict, rows);
     });
 }
 
 #[test]
-fn commands_that_are_carried_out_together_come_to_what_one_by_one_they_come_to() {
+fn coalesced_playback_equals_single_commands() {
     proptest!(cases(400), |(script in folding_script(), strict in prop::bool::weighted(0.1), rows in 1..6_usize)| {
         check(&script, strict, rows);
     });
 }
 
 #[test]
-fn long_runs_that_cancel_out_come_to_what_one_by_one_they_come_to() {
+fn long_runs_that_cancel_out_equal_single_commands() {
     proptest!(cases(400), |(script in long_script(), strict in prop::bool::weighted(0.1), rows in 1..6_usize)| {
         check(&script, strict, rows);
     });

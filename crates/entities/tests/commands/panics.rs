@@ -158,27 +158,27 @@ fn panic_everywhere(reusable: bool, arm: fn(&Ledger, isize)) {
 }
 
 #[test]
-fn a_clone_that_panics_in_the_midst_of_playback() {
+fn a_clone_that_panics_during_playback() {
     panic_everywhere(false, Ledger::panic_at_clone);
 }
 
 #[test]
-fn a_clone_that_panics_in_the_midst_of_playback_of_a_reusable_buffer() {
+fn a_clone_that_panics_during_playback_of_a_reusable_buffer() {
     panic_everywhere(true, Ledger::panic_at_clone);
 }
 
 #[test]
-fn a_drop_that_panics_in_the_midst_of_playback() {
+fn a_drop_that_panics_during_playback() {
     panic_everywhere(false, Ledger::panic_at_drop);
 }
 
 #[test]
-fn a_drop_that_panics_in_the_midst_of_playback_of_a_reusable_buffer() {
+fn a_drop_that_panics_during_playback_of_a_reusable_buffer() {
     panic_everywhere(true, Ledger::panic_at_drop);
 }
 
 #[test]
-fn commands_before_the_one_that_panics_are_carried_out() {
+fn commands_before_the_one_that_panics_are_applied() {
     let ledger = Ledger::new();
     let (mut world, all) = build(ledger);
     let mut buffer = EntityCommandBuffer::new();
@@ -239,7 +239,7 @@ impl Drop for Bomb {
 struct BombElement(#[field(opaque)] Bomb);
 
 #[test]
-fn several_drops_that_panic_are_told_of_once() {
+fn several_drops_that_panic_are_reported_once() {
     let message = |action: &mut dyn FnMut()| {
         let payload = catch_unwind(AssertUnwindSafe(action)).unwrap_err();
         payload.downcast_ref::<String>().unwrap().clone()

@@ -212,7 +212,7 @@ fn placeholders_of_before_are_refused_in_values_of_every_kind() {
 }
 
 #[test]
-fn values_may_refer_to_what_is_created_later() {
+fn values_can_refer_to_entities_that_are_created_later() {
     for &(name, give, given) in GIVE {
         let mut world = world();
         let to = world.spawn(A(1));
@@ -231,7 +231,7 @@ fn values_may_refer_to_what_is_created_later() {
 }
 
 #[test]
-fn placeholders_in_values_of_what_is_created() {
+fn placeholders_in_values_of_created_entities_are_resolved() {
     let mut world = world();
     let mut buffer = EntityCommandBuffer::new();
     let commands = buffer.commands().unwrap();
@@ -351,7 +351,7 @@ fn resolve_says_nothing_before_and_of_others() {
 }
 
 #[test]
-fn what_is_resolved_can_be_used_in_another_buffer() {
+fn resolved_entities_can_be_used_in_another_buffer() {
     let mut world = world();
     let mut buffer = EntityCommandBuffer::new();
     let first = buffer.commands().unwrap().spawn(A(1));
@@ -366,7 +366,7 @@ fn what_is_resolved_can_be_used_in_another_buffer() {
 }
 
 #[test]
-fn a_reference_to_what_is_destroyed_meanwhile_leads_to_nobody() {
+fn a_reference_to_an_entity_destroyed_meanwhile_is_dead() {
     let mut world = world();
     let mut buffer = EntityCommandBuffer::new();
     let commands = buffer.commands().unwrap();
@@ -408,7 +408,7 @@ fn a_placeholder_that_is_hidden_in_a_shared_value_stays_one() {
 }
 
 #[test]
-fn placeholders_of_a_buffer_that_was_cleared_are_not_given_again() {
+fn clearing_a_buffer_does_not_reuse_its_placeholders() {
     let mut buffer = EntityCommandBuffer::new();
     let first = buffer.commands().unwrap().spawn(());
     for _ in 0..600_000 {

@@ -24,7 +24,7 @@ fn a_buffer_for_one_playback_is_refused_the_second_time_also_by_another_world() 
 }
 
 #[test]
-fn a_buffer_that_was_stopped_was_played() {
+fn a_stopped_buffer_counts_as_played() {
     let mut world = world();
     let mut buffer = EntityCommandBuffer::new();
     buffer.commands().unwrap().set(Entity::NULL, A(1));
@@ -37,7 +37,7 @@ fn a_buffer_that_was_stopped_was_played() {
 }
 
 #[test]
-fn nothing_is_recorded_once_a_reusable_buffer_was_played() {
+fn a_reusable_buffer_records_nothing_after_playback() {
     let mut world = world();
     let mut buffer = EntityCommandBuffer::reusable();
     buffer.commands().unwrap().spawn(A(1));
@@ -114,7 +114,7 @@ fn one_buffer_in_several_worlds_resolves_to_the_last() {
 }
 
 #[test]
-fn what_cannot_be_duplicated_is_refused_by_a_reusable_buffer_alone() {
+fn only_a_reusable_buffer_refuses_values_that_cannot_be_duplicated() {
     let mut world = world();
     play(&mut world, |commands| _ = commands.spawn(Only(1))).unwrap();
     let mut buffer = EntityCommandBuffer::reusable();
@@ -156,7 +156,7 @@ fn values_are_cloned_for_each_playback_and_dropped_with_the_buffer() {
 }
 
 #[test]
-fn a_reusable_buffer_fails_where_an_entity_is_missing_and_goes_on_elsewhere() {
+fn a_reusable_buffer_fails_only_in_worlds_without_the_entity() {
     let (mut one, mut other) = (world(), world());
     let entity = one.spawn(A(1));
     let mut buffer = EntityCommandBuffer::reusable();
@@ -199,7 +199,7 @@ fn a_buffer_that_is_not_to_be_played_does_nothing_until_it_is() {
 }
 
 #[test]
-fn what_is_not_to_be_played_is_dropped_with_the_buffer_or_by_clear() {
+fn commands_that_are_not_played_are_dropped_with_the_buffer_or_by_clear() {
     let ledger = Ledger::new();
     let mut world = world();
     for mut buffer in [EntityCommandBuffer::new(), EntityCommandBuffer::reusable()] {
@@ -254,7 +254,7 @@ fn ids_and_placeholders_in_one_buffer() {
 }
 
 #[test]
-fn ids_that_were_promised_are_given_back_when_a_buffer_is_cleared_or_stopped() {
+fn reserved_ids_are_returned_when_a_buffer_is_cleared_or_stopped() {
     let mut world = world();
     let mut buffer = EntityCommandBuffer::new();
     for round in 0..100 {
@@ -276,7 +276,7 @@ fn ids_that_were_promised_are_given_back_when_a_buffer_is_cleared_or_stopped() {
 }
 
 #[test]
-fn nobody_ever_has_an_id_that_was_promised_to_a_buffer_that_is_gone() {
+fn ids_reserved_by_a_dropped_buffer_are_never_used() {
     let mut world = world();
     let all: Vec<_> = world.spawn_many(A(1), 5).collect();
     world.batch(&all[1..3]).despawn().unwrap();
@@ -296,7 +296,7 @@ fn nobody_ever_has_an_id_that_was_promised_to_a_buffer_that_is_gone() {
 }
 
 #[test]
-fn a_fork_goes_on_without_the_ids_that_were_promised() {
+fn a_fork_does_not_have_the_reserved_ids() {
     let mut world = world();
     world.spawn(A(1));
     let mut buffer = EntityCommandBuffer::new();

@@ -7,7 +7,7 @@ use ancho_entities::{
 use crate::common::*;
 
 #[test]
-fn instances_see_what_was_done_to_the_source_in_between() {
+fn instances_have_the_changes_of_their_source_in_between() {
     let mut world = world();
     let source = world.spawn((A(1), Lamp));
     let mut buffer = EntityCommandBuffer::new();
@@ -78,7 +78,7 @@ fn a_source_that_is_destroyed_in_between_is_missed_by_the_next() {
 }
 
 #[test]
-fn runs_of_each_command_over_more_than_a_chunk_come_out_as_one_by_one() {
+fn runs_over_more_than_a_chunk_equal_single_commands() {
     const COUNT: u32 = 700;
     let build = || {
         let mut world = chunks_of(100);
@@ -185,7 +185,7 @@ fn one_entity_again_and_again_in_a_run() {
 }
 
 #[test]
-fn entities_have_what_one_by_one_they_would_have() {
+fn entities_have_the_same_components_as_after_single_commands() {
     // A destroyed entity leaves a gap, which the last row of its chunk fills. The order of rows is not compared.
     let run = |in_one: bool| {
         let mut world = chunks_of(10);

@@ -13,7 +13,7 @@ fn crew(captain: Entity) -> Shared<Crew> {
 }
 
 #[test]
-fn placeholders_in_shared_values_of_what_is_created() {
+fn placeholders_in_shared_values_of_created_entities_are_resolved() {
     for limit in [2, 1000] {
         let mut world = chunks_of(limit);
         world.spawn_many(A(0), 3);
@@ -148,7 +148,7 @@ const ASK: &[(&str, Ask)] = &[
 ];
 
 #[test]
-fn queries_ask_for_what_placeholders_stand_for() {
+fn shared_filters_of_queries_resolve_placeholders() {
     for &(name, ask) in ASK {
         let mut world = world();
         let others: Vec<_> =

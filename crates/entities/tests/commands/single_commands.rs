@@ -6,7 +6,7 @@ use crate::common::*;
 use crate::every_command::{CHANGE, CREATE, Old, before, seen};
 
 #[test]
-fn each_command_alone_does_what_the_world_does() {
+fn each_command_equals_the_method_of_the_world() {
     for &(name, record, direct) in CREATE.iter().chain(CHANGE) {
         let (mut world, old) = before(0);
         let (mut expected, same) = before(0);
@@ -22,7 +22,7 @@ fn each_command_alone_does_what_the_world_does() {
 }
 
 #[test]
-fn each_command_alone_in_a_buffer_that_is_reusable_does_what_the_world_does() {
+fn each_command_of_a_reusable_buffer_equals_the_method_of_the_world() {
     for &(name, record, direct) in CREATE.iter().chain(CHANGE) {
         let mut buffer = EntityCommandBuffer::reusable();
         record(buffer.commands().unwrap(), &before(0).1);
@@ -41,7 +41,7 @@ fn each_command_alone_in_a_buffer_that_is_reusable_does_what_the_world_does() {
 }
 
 #[test]
-fn each_change_of_what_the_buffer_creates_does_what_the_world_does() {
+fn each_change_of_an_entity_that_the_buffer_creates_equals_the_method_of_the_world() {
     // The targets are copies that the buffer has created.
     for &(name, record, direct) in CHANGE {
         let (mut world, old) = before(0);
@@ -77,7 +77,7 @@ fn each_change_of_what_the_buffer_creates_does_what_the_world_does() {
 }
 
 #[test]
-fn with_the_world_each_change_does_what_the_world_does() {
+fn each_change_recorded_with_the_world_equals_the_method_of_the_world() {
     for &(name, record, direct) in CHANGE {
         let (mut world, old) = before(0);
         let (mut expected, same) = before(0);
@@ -90,7 +90,7 @@ fn with_the_world_each_change_does_what_the_world_does() {
 }
 
 #[test]
-fn with_the_world_what_is_created_has_the_ids_that_the_world_gives() {
+fn entities_recorded_with_the_world_have_the_ids_of_direct_calls() {
     let (mut world, old) = before(0);
     let (mut expected, same) = before(0);
     let mut buffer = EntityCommandBuffer::new();

@@ -205,7 +205,7 @@ fn same(world: &World, expected: &World, name: &str, what: &str) {
 }
 
 #[test]
-fn the_second_and_the_last_of_a_run_are_refused_too() {
+fn later_targets_of_a_run_are_refused_as_well() {
     // One command in the middle of a long run of the same kind fails.
     for &(name, record, direct) in ALL {
         for strict in [false, true] {
@@ -252,7 +252,7 @@ fn is_missing(fault: CommandFault) -> bool {
 }
 
 #[test]
-fn a_check_says_of_targets_what_playing_says() {
+fn a_check_reports_the_same_targets_as_playback() {
     for strict in [false, true] {
         for &(name, record, _) in ALL {
             let mut targets = before(strict).1;
@@ -290,7 +290,7 @@ const SLICES: &[(&str, RecordSlice)] = &[
 ];
 
 #[test]
-fn a_check_looks_at_all_of_a_slice_and_minds_prefabs() {
+fn a_check_covers_whole_slices_and_prefabs() {
     for &(name, record) in SLICES {
         let (mut world, targets) = before(true);
         let (full, dead) = (targets[5].1, targets[1].1);
@@ -368,7 +368,7 @@ fn placeholders_of_another_buffer_are_refused_as_targets() {
 }
 
 #[test]
-fn placeholders_of_before_a_buffer_was_cleared_are_refused_as_targets() {
+fn placeholders_from_before_a_clear_are_refused_as_targets() {
     for &(name, record, _) in ALL {
         for is_played in [false, true] {
             let mut world = world();
@@ -389,7 +389,7 @@ fn placeholders_of_before_a_buffer_was_cleared_are_refused_as_targets() {
 }
 
 #[test]
-fn placeholders_of_what_is_created_later_are_refused_as_targets() {
+fn placeholders_of_entities_created_later_are_refused_as_targets() {
     let mut wrong = Vec::new();
     for &(name, record, _) in ALL {
         let mut world = world();
@@ -415,7 +415,7 @@ fn placeholders_of_what_is_created_later_are_refused_as_targets() {
 }
 
 #[test]
-fn ids_of_the_world_whose_creation_comes_later_are_not_there_yet() {
+fn reserved_ids_do_not_exist_before_their_creation() {
     for &(name, record, direct) in ALL {
         let mut world = world();
         let mut buffer = EntityCommandBuffer::new();

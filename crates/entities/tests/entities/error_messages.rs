@@ -394,7 +394,7 @@ fn entities_and_types_print_as_they_are_called() {
 struct Awake;
 
 #[test]
-fn a0092_a_part_that_changes_what_another_has() {
+fn a0092_a_part_that_writes_data_of_another() {
     let mut world = World::new("Simulation");
     panics(
         || drop(world.split::<(Query<&mut Health>, Lookup<&Health>)>()),
@@ -406,7 +406,7 @@ fn a0092_a_part_that_changes_what_another_has() {
 }
 
 #[test]
-fn a0093_parts_that_a_switch_tells_apart() {
+fn a0093_parts_that_only_an_enabled_bit_separates() {
     let mut world = World::new("Simulation");
     panics(
         || drop(world.split::<(Query<&mut Health, With<Awake>>, Query<&Health, Without<Awake>>)>()),
@@ -419,7 +419,7 @@ fn a0093_parts_that_a_switch_tells_apart() {
 }
 
 #[test]
-fn a0094_queries_that_disagree_on_switches() {
+fn a0094_queries_that_disagree_on_ignoring_enabled_state() {
     panics(
         || QueryDescriptor::new().or(QueryDescriptor::new().ignore_enabled()),
         "A0094: in a union of two queries, only the second ignores enabled bits; call `ignore_enabled` on both or on \
@@ -428,7 +428,7 @@ fn a0094_queries_that_disagree_on_switches() {
 }
 
 #[test]
-fn a0096_queries_that_are_told_different_things() {
+fn a0096_queries_with_different_shared_filters() {
     #[derive(SharedComponent, PartialEq, Eq, Hash)]
     #[shared(name = "game::Team")]
     struct Team(u32);

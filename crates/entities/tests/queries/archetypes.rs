@@ -8,7 +8,7 @@ use ancho_entities::{
 use crate::common::*;
 
 #[test]
-fn archetypes_that_come_later_are_found() {
+fn archetypes_created_later_are_found() {
     let mut world = world();
     let query = QueryDescriptor::of::<&A, ()>();
     assert_eq!(query.query(&world).count(), 0);
@@ -35,7 +35,7 @@ fn archetypes_that_come_later_are_found() {
 }
 
 #[test]
-fn order_is_archetypes_then_chunks_then_rows() {
+fn entities_are_ordered_by_archetype_then_chunk_then_row() {
     let mut world = chunks_of(3);
     let mixed: Vec<Entity> = (0..20)
         .map(|at| if at % 2 == 0 { world.spawn(A(at)) } else { world.spawn((A(at), Tag)) })
@@ -52,7 +52,7 @@ fn order_is_archetypes_then_chunks_then_rows() {
 }
 
 #[test]
-fn removing_and_adding_change_membership_at_once() {
+fn removing_and_adding_change_the_matches_immediately() {
     let mut world = world();
     let entity = world.spawn(A(1));
     let query = QueryDescriptor::of::<&A, Without<Tag>>();
@@ -66,7 +66,7 @@ fn removing_and_adding_change_membership_at_once() {
 }
 
 #[test]
-fn prefabs_and_disabled_entities_are_passed_over() {
+fn prefabs_and_disabled_entities_are_skipped() {
     let mut world = world();
     let plain = world.spawn(A(0));
     let prefab = world.spawn((A(1), Prefab));
@@ -99,7 +99,7 @@ fn prefabs_and_disabled_entities_are_passed_over() {
 }
 
 #[test]
-fn a_query_is_asked_of_any_world() {
+fn a_descriptor_works_in_any_world() {
     let query = QueryDescriptor::of::<(&mut A, Entity), ()>();
     let (mut one, mut other) = (world(), world());
     one.spawn((B(0), A(1)));

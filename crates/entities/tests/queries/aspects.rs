@@ -72,7 +72,7 @@ fn everything() -> impl ancho_entities::ComponentSet {
 }
 
 #[test]
-fn every_kind_of_field_is_given_and_changed() {
+fn every_kind_of_field_can_be_read_and_written() {
     let mut world = world();
     let entity = world.spawn(everything());
     let with_all =
@@ -103,7 +103,7 @@ fn every_kind_of_field_is_given_and_changed() {
 }
 
 #[test]
-fn what_an_aspect_asks_for_is_what_its_parts_ask_for() {
+fn an_aspect_requires_the_components_of_its_fields() {
     #[derive(Aspect)]
     struct Outer<'w> {
         a: &'w mut A,
@@ -144,7 +144,7 @@ fn what_an_aspect_asks_for_is_what_its_parts_ask_for() {
 }
 
 #[test]
-fn with_fields_to_be_read_alone_an_aspect_is_read_only() {
+fn an_aspect_with_read_only_fields_is_read_only() {
     #[derive(Aspect)]
     struct Reader<'w> {
         entity: Entity,
@@ -174,7 +174,7 @@ fn with_fields_to_be_read_alone_an_aspect_is_read_only() {
 }
 
 #[test]
-fn aspects_have_parameters() {
+fn aspects_can_be_generic() {
     #[derive(Aspect)]
     #[aspect(read_only = BothView)]
     pub(crate) struct Both<'w, T: Component + 'w, U, const N: usize>
@@ -200,7 +200,7 @@ fn aspects_have_parameters() {
 }
 
 #[test]
-fn an_aspect_may_be_more_public_than_its_components() {
+fn an_aspect_can_be_more_public_than_its_components() {
     mod inside {
         #![expect(unreachable_pub, reason = "what is public is what is tested")]
 
@@ -240,7 +240,7 @@ fn an_aspect_may_be_more_public_than_its_components() {
 }
 
 #[test]
-fn more_fields_than_a_tuple_has_parts() {
+fn aspects_can_have_more_fields_than_a_tuple() {
     #[derive(Aspect)]
     struct Many<'w> {
         e0: Entity,
@@ -280,7 +280,7 @@ fn more_fields_than_a_tuple_has_parts() {
 }
 
 #[test]
-fn a_component_in_two_fields_is_refused_if_it_can_be_changed() {
+fn a_component_in_two_fields_is_refused_if_one_is_mutable() {
     #[derive(Aspect)]
     struct Twice<'w> {
         _x: &'w X,
@@ -293,7 +293,7 @@ fn a_component_in_two_fields_is_refused_if_it_can_be_changed() {
 }
 
 #[test]
-fn names_of_the_user_do_not_matter() {
+fn user_types_that_shadow_the_prelude_do_not_conflict() {
     mod shadowed {
         #![allow(dead_code, reason = "these names conflict with generated code")]
 

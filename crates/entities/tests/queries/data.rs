@@ -56,7 +56,7 @@ fn shared_values() {
 }
 
 #[test]
-fn values_of_chunks() {
+fn chunk_components() {
     let mut world = chunks_of(4);
     let all: Vec<_> = world.spawn_batch((0..10).map(|at| (A(at), PerChunk::<B>::new()))).collect();
     world.set_chunk_component(all[5], B(5)).unwrap();
@@ -82,7 +82,7 @@ fn managed_components() {
 }
 
 #[test]
-fn tags_and_values_that_are_dropped() {
+fn tags_and_values_with_destructors() {
     let mut world = chunks_of(2);
     world.spawn_many((Text("a".into()), Tag), 5);
     world.query_mut::<(&mut Text, &Tag)>().for_each(|(text, Tag)| text.0.push('b'));
@@ -129,7 +129,7 @@ fn on(world: &World) -> Vec<bool> {
 }
 
 #[test]
-fn bits_are_switched_while_walking() {
+fn enabled_bits_can_be_changed_during_a_loop() {
     let mut world = chunks_of(100);
     let all: Vec<_> = world.spawn_batch((0..250).map(X)).collect();
     // Yields the value together with the bit that selects it, while the loop clears the bit.
@@ -157,7 +157,7 @@ fn bits_are_switched_while_walking() {
 }
 
 #[test]
-fn bits_of_collected_refs_are_each_their_own() {
+fn collected_enabled_references_are_independent() {
     let mut world = chunks_of(40);
     world.spawn_batch((0..100).map(X));
     let mut all: Vec<EnabledMut<X>> = world.query_mut::<EnabledMut<X>>().into_iter().collect();
@@ -170,7 +170,7 @@ fn bits_of_collected_refs_are_each_their_own() {
 }
 
 #[test]
-fn switching_counts_as_a_change() {
+fn enabling_counts_as_a_change() {
     let mut world = world();
     world.spawn(X(0));
     let seen = world.version();

@@ -44,7 +44,7 @@ fn same<F: QueryFilter>(world: &World, query: &QueryDescriptor) {
 }
 
 #[test]
-fn both_kinds_of_queries_find_the_same() {
+fn dynamic_and_typed_queries_find_the_same() {
     for limit in [1, 10, 70, 1000] {
         let world = crowd(limit);
         let query = QueryDescriptor::new;
@@ -59,7 +59,7 @@ fn both_kinds_of_queries_find_the_same() {
 }
 
 #[test]
-fn chunks_say_which_rows_are_found() {
+fn chunks_report_which_rows_match() {
     let world = crowd(70);
     let mut found = 0;
     for chunk in QueryDescriptor::new().all([x()]).chunks(&world) {
@@ -74,7 +74,7 @@ fn chunks_say_which_rows_are_found() {
 }
 
 #[test]
-fn what_has_changed_by_types_of_the_run_time() {
+fn change_filters_by_runtime_type() {
     let mut world = chunks_of(10);
     let all: Vec<_> = world.spawn_batch((0..95).map(|at| (A(at), T(at)))).collect();
     let seen = world.version();
@@ -107,7 +107,7 @@ fn what_has_changed_by_types_of_the_run_time() {
 }
 
 #[test]
-fn shared_values_by_types_of_the_run_time() {
+fn shared_filters_by_runtime_type() {
     let mut world = chunks_of(10);
     for team in 0..3 {
         world.spawn_many((A(team), Shared::new(Team(team))), 15);
@@ -146,7 +146,7 @@ fn shared_values_by_types_of_the_run_time() {
 }
 
 #[test]
-fn all_that_is_found_is_changed() {
+fn all_matches_are_changed() {
     for limit in [3, 64, 1000] {
         let mut world = chunks_of(limit);
         let all: Vec<_> = world.spawn_batch((0..200).map(|at| (X(at), A(at)))).collect();
@@ -174,7 +174,7 @@ fn all_that_is_found_is_changed() {
 }
 
 #[test]
-fn types_of_the_run_time_and_archetypes_that_come_later() {
+fn runtime_types_in_archetypes_created_later() {
     let name = "queries::dynamic::Mana";
     let mana = ComponentType::register(RuntimeType::new(name, 4, 4)).unwrap();
     let mut world = world();
@@ -189,7 +189,7 @@ fn types_of_the_run_time_and_archetypes_that_come_later() {
 }
 
 #[test]
-fn what_cannot_be_off_is_refused() {
+fn enabled_filters_of_types_that_are_not_enableable_are_refused() {
     let said = panic_message(|| QueryDescriptor::new().disabled([x(), a()]));
     assert!(said.starts_with("A0070: `game::A` cannot be"), "{said}");
 }

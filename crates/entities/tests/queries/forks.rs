@@ -43,7 +43,7 @@ fn reading_copies_nothing() {
 }
 
 #[test]
-fn without_memory_loops_panic_with_the_sentence() {
+fn without_memory_loops_panic_with_a0056() {
     let (mut world, _fork) = crowded();
     let said = panic_message(|| world.query_mut::<&mut A>().for_each(|a| a.0 = 1));
     assert!(said.starts_with("A0056: "), "{said}");

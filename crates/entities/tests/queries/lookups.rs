@@ -5,7 +5,7 @@ use ancho_entities::{Buffer, BufferElement, Entity, TrackedMut};
 use crate::common::*;
 
 #[test]
-fn where_entities_are() {
+fn lookups_return_the_location_of_entities() {
     let mut world = chunks_of(3);
     let all: Vec<_> = world.spawn_batch((0..7).map(|at| (A(at), B(0)))).collect();
     let other = world.spawn(A(7));
@@ -42,7 +42,7 @@ fn a_chunk_keeps_its_number() {
 }
 
 #[test]
-fn lookups_say_what_changed() {
+fn lookups_report_changed_chunks() {
     let mut world = chunks_of(2);
     let all: Vec<_> =
         world.spawn_batch((0..4).map(|at| (A(at), Buffer::from([Item(at)]), Tag))).collect();
@@ -67,7 +67,7 @@ fn lookups_say_what_changed() {
 struct NotedItem(u32);
 
 #[test]
-fn lookups_say_which_entities_changed_if_that_is_tracked() {
+fn lookups_report_changed_entities_if_tracked() {
     let mut world = chunks_of(2);
     let all: Vec<_> = world
         .spawn_batch((0..6).map(|at| (T(at), S, Buffer::from([NotedItem(at)]), A(at))))
@@ -99,7 +99,7 @@ fn lookups_say_which_entities_changed_if_that_is_tracked() {
 }
 
 #[test]
-fn a_tag_is_looked_up_as_everything_else() {
+fn a_tag_can_be_looked_up() {
     let mut world = world();
     let (tagged, bare) = (world.spawn(Tag), world.spawn(()));
     let tags = world.lookup::<&Tag>();

@@ -570,7 +570,7 @@ proptest! {
     #![proptest_config(cases(64))]
 
     #[test]
-    fn queries_find_what_a_scan_finds(ops in prop::collection::vec(op(), 1..200), limit in 1..150_usize) {
+    fn queries_find_the_same_as_a_scan(ops in prop::collection::vec(op(), 1..200), limit in 1..150_usize) {
         if time_is_up() {
             return Ok(());
         }

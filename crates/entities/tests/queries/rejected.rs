@@ -25,7 +25,7 @@ fn refused<D: QueryData>(first: usize, second: usize, name: &str) {
 }
 
 #[test]
-fn a_component_twice_of_which_one_is_written() {
+fn a_component_twice_is_refused_if_one_is_mutable() {
     refused::<(&mut A, &A)>(1, 2, "game::A");
     refused::<(&A, &B, &mut A)>(1, 3, "game::A");
     refused::<(&mut A, &mut A)>(1, 2, "game::A");
@@ -36,7 +36,7 @@ fn a_component_twice_of_which_one_is_written() {
 }
 
 #[test]
-fn what_does_not_overlap_is_allowed() {
+fn queries_without_overlap_are_accepted() {
     let mut world = world();
     world.spawn((A(1), X(2)));
     assert_eq!(world.query::<(&A, &A)>().single(), Ok((&A(1), &A(1))));
@@ -49,7 +49,7 @@ fn what_does_not_overlap_is_allowed() {
 }
 
 #[test]
-fn what_cannot_be_off_is_not_asked_to_be() {
+fn disabled_filters_of_types_that_are_not_enableable_are_refused() {
     let world = world();
     let expected = "A0070: `game::A` cannot be enabled or disabled; write `#[component(enableable)]` on the type";
     assert_eq!(

@@ -84,7 +84,7 @@ fn parts_with_other_entities_write_the_same_component() {
 }
 
 #[test]
-fn lookups_find_what_is_there() {
+fn lookups_find_present_entities() {
     let mut world = world();
     let plain = world.spawn((A(1), Buffer::from([Item(1)]), Managed::new(Script("s".into()))));
     let off = world.spawn((A(2), X(2), Shared::new(Team(3))));
@@ -148,7 +148,7 @@ type ManyWays = (
 );
 
 #[test]
-fn what_one_part_can_change_no_other_has() {
+fn no_part_reads_the_data_that_another_part_can_write() {
     refused::<(Query<&mut A>, Query<&A>)>(
         "A0092: ",
         &["part 1", "changes", "part 2", "reads", "game::A"],
@@ -199,7 +199,7 @@ fn what_one_part_can_change_no_other_has() {
 }
 
 #[test]
-fn a_switch_does_not_tell_parts_apart() {
+fn enabled_filters_do_not_make_parts_disjoint() {
     type On = Query<'static, &'static mut A, With<X>>;
     refused::<(On, Query<&A, Without<X>>)>(
         "A0093: ",
@@ -229,7 +229,7 @@ fn a_switch_does_not_tell_parts_apart() {
 }
 
 #[test]
-fn what_is_said_of_a_query_holds_in_a_split() {
+fn options_of_a_query_apply_in_a_split() {
     let mut world = chunks_of(2);
     world.spawn_batch((0..4).map(|at| (A(at), Shared::new(Team(at / 2)))));
     world.spawn((A(9), Disabled, Shared::new(Team(0))));
@@ -253,7 +253,7 @@ fn what_is_said_of_a_query_holds_in_a_split() {
 }
 
 #[test]
-fn what_is_looked_up_to_be_changed_counts_as_changed() {
+fn mutable_lookups_count_as_changes() {
     let mut world = chunks_of(2);
     let all: Vec<_> = world.spawn_batch((0..6).map(|at| (A(at), B(0), X(0)))).collect();
     let seen = world.version();
@@ -271,7 +271,7 @@ fn what_is_looked_up_to_be_changed_counts_as_changed() {
 }
 
 #[test]
-fn forks_are_left_alone() {
+fn forks_are_unchanged() {
     let mut world = chunks_of(2);
     let all: Vec<_> =
         world.spawn_batch((0..6).map(|at| (A(at), Text(at.to_string()), X(at)))).collect();
@@ -298,7 +298,7 @@ fn forks_are_left_alone() {
 }
 
 #[test]
-fn a_chunk_that_is_found_only_later_is_the_worlds_alone_already() {
+fn chunks_that_match_later_are_already_unshared() {
     let mut world = chunks_of(2);
     // The elements are on the heap, and are freed with the buffer's memory.
     let items = |at| Buffer::from([Item(at); 5]);
@@ -339,7 +339,7 @@ fn without_memory_for_copies_a_world_is_not_split() {
 }
 
 #[test]
-fn a_panic_inside_nested_loops_holds_nothing() {
+fn a_panic_inside_nested_loops_leaves_nothing_borrowed() {
     let mut world = chunks_of(3);
     world.spawn_batch((0..10).map(|at| (A(at), B(0))));
     panic_message(|| {
@@ -437,7 +437,7 @@ fn check_pair<F: QueryFilter, G: QueryFilter>(world: &mut World, meet: &mut [usi
 }
 
 #[test]
-fn parts_are_refused_just_if_an_archetype_has_entities_of_both() {
+fn parts_are_refused_only_if_an_archetype_matches_both() {
     let mut world = every_archetype();
     let mut meet = [0; 2];
     macro_rules! each_pair {
@@ -472,7 +472,7 @@ fn parts_are_refused_just_if_an_archetype_has_entities_of_both() {
 }
 
 #[test]
-fn chunks_without_what_is_optional_are_the_worlds_alone_too() {
+fn chunks_without_the_optional_component_are_unshared() {
     let mut world = chunks_of(2);
     world.spawn_batch((0..4).map(|at| (Text(at.to_string()), B(0))));
     let fork = world.fork().unwrap();

@@ -18,7 +18,7 @@ fn counts_with_and_without_filters() {
 }
 
 #[test]
-fn lists_are_those_of_the_world() {
+fn lists_equal_those_of_the_world() {
     let mut world = chunks_of(7);
     fill(&mut world);
     let expected = world.query::<(&A, &X)>().to_components::<A>().unwrap();
@@ -30,7 +30,7 @@ fn lists_are_those_of_the_world() {
 }
 
 #[test]
-fn what_another_view_may_change_is_not_listed() {
+fn components_that_another_view_can_write_are_not_listed() {
     let mut world = chunks_of(7);
     fill(&mut world);
     let (mut values, found, optional) =
@@ -78,7 +78,7 @@ fn values_are_written_back() {
 }
 
 #[test]
-fn values_are_written_to_memory_of_the_world_alone() {
+fn values_are_written_to_unshared_memory() {
     let mut world = chunks_of(7);
     fill(&mut world);
     let fork = world.fork().unwrap();
@@ -90,7 +90,7 @@ fn values_are_written_to_memory_of_the_world_alone() {
 }
 
 #[test]
-fn a_view_is_asked_for_changes_since_another_time() {
+fn a_view_can_find_changes_since_another_version() {
     let mut world = chunks_of(7);
     world.spawn_many(A(1), 5);
     let seen = world.version();
@@ -101,7 +101,7 @@ fn a_view_is_asked_for_changes_since_another_time() {
 }
 
 #[test]
-fn views_that_read_are_cloned_and_asked_at_once() {
+fn read_only_views_can_be_cloned_and_used_together() {
     let mut world = chunks_of(7);
     world.spawn_batch((1..=4).map(A));
     world.spawn(B(0));
@@ -115,7 +115,7 @@ fn views_that_read_are_cloned_and_asked_at_once() {
 }
 
 #[test]
-fn what_can_be_changed_is_looked_at_and_counts_as_it_was() {
+fn a_read_only_look_at_a_mutable_view_marks_nothing() {
     let mut world = chunks_of(7);
     let all = fill(&mut world);
     world.add(all[1], Buffer::from([Item(3)])).unwrap();

@@ -105,7 +105,7 @@ fn systems_are_found_in_the_order_of_their_paths() {
 }
 
 #[test]
-fn the_default_world_has_them_all_and_the_hook_makes_it() {
+fn the_bootstrap_function_creates_the_default_world_with_all_systems() {
     let mut world = World::default_world();
     assert_eq!(world.name(), "Default World");
     // The hook has made the world strict.
@@ -119,7 +119,7 @@ fn the_default_world_has_them_all_and_the_hook_makes_it() {
 }
 
 #[test]
-fn every_world_has_its_own() {
+fn every_world_has_its_own_systems() {
     let mut first = World::default_world();
     let mut second = World::default_world();
     first.try_update(0.1).unwrap();
@@ -131,7 +131,7 @@ fn every_world_has_its_own() {
 }
 
 #[test]
-fn systems_are_left_out() {
+fn systems_can_be_excluded() {
     let mut world = Bootstrap::new("Server")
         .without("systems::auto::Draw")
         .retain(|system| !system.path().ends_with("::births"))
@@ -143,7 +143,7 @@ fn systems_are_left_out() {
 }
 
 #[test]
-fn leaving_out_what_is_not_there_is_an_error() {
+fn excluding_an_unknown_system_is_an_error() {
     let refused = Bootstrap::new("Server").without("draw").try_build().unwrap_err();
     assert!(matches!(refused, SystemError::NoAutoSystem { .. }));
     assert_eq!(
@@ -154,7 +154,7 @@ fn leaving_out_what_is_not_there_is_an_error() {
 }
 
 #[test]
-fn a_group_that_was_left_out_is_missed() {
+fn systems_of_an_excluded_group_are_an_error() {
     let refused = Bootstrap::new("Server").without("systems::auto::groups::Physics").try_build();
     let told = refused.unwrap_err().to_string();
     assert!(told.starts_with("A0110: "), "{told}");

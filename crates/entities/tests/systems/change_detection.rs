@@ -53,7 +53,7 @@ fn write(world: &mut World) {
 }
 
 #[test]
-fn what_a_system_spawns_when_it_starts_is_new_for_the_one_before_it() {
+fn entities_spawned_at_start_are_new_for_the_system_before() {
     let mut world = world();
     world.add_system(watch);
     world.add_system(Hooks { start: Some(spawn), ..Hooks::default() });
@@ -62,7 +62,7 @@ fn what_a_system_spawns_when_it_starts_is_new_for_the_one_before_it() {
 }
 
 #[test]
-fn what_a_system_changes_when_it_stops_is_new_for_the_one_before_it() {
+fn changes_at_stop_are_new_for_the_system_before() {
     let mut world = world();
     world.spawn(A(1));
     world.add_system(watch);
@@ -74,7 +74,7 @@ fn what_a_system_changes_when_it_stops_is_new_for_the_one_before_it() {
 }
 
 #[test]
-fn what_a_system_changes_when_it_is_destroyed_is_new_for_the_one_before_it() {
+fn changes_at_destruction_are_new_for_the_system_before() {
     let mut world = world();
     world.spawn(A(1));
     world.add_system(watch);
@@ -89,7 +89,7 @@ fn what_a_system_changes_when_it_is_destroyed_is_new_for_the_one_before_it() {
 }
 
 #[test]
-fn what_a_system_changes_after_it_has_updated_another_is_new_for_that() {
+fn changes_after_a_nested_update_are_new_for_the_nested_system() {
     let mut world = world();
     world.spawn(A(1));
     let watcher = world.add_system(watch.enabled(false));
@@ -104,7 +104,7 @@ fn what_a_system_changes_after_it_has_updated_another_is_new_for_that() {
 }
 
 #[test]
-fn what_a_system_changes_after_it_has_updated_another_is_new_for_a_patch() {
+fn changes_after_a_nested_update_are_new_for_a_patch() {
     let mut world = world();
     world.spawn(A(1));
     let inner = world.add_system(say("inner").enabled(false));
@@ -125,7 +125,7 @@ fn what_a_system_changes_after_it_has_updated_another_is_new_for_a_patch() {
 }
 
 #[test]
-fn a_hook_that_updates_a_watcher_goes_on_after_it() {
+fn a_lifecycle_call_that_updates_another_system_continues() {
     let mut world = world();
     world.spawn(A(1));
     world.add_system(watch);
@@ -140,7 +140,7 @@ fn a_hook_that_updates_a_watcher_goes_on_after_it() {
 }
 
 #[test]
-fn what_a_point_carries_out_is_new_for_all_before_it() {
+fn commands_of_a_point_are_new_for_all_systems_before_it() {
     let mut world = world();
     world.add_system(watch);
     let mut frame = 0;
@@ -156,7 +156,7 @@ fn what_a_point_carries_out_is_new_for_all_before_it() {
 }
 
 #[test]
-fn what_is_changed_between_updates_is_new_for_all() {
+fn changes_between_updates_are_new_for_all_systems() {
     let mut world = world();
     world.spawn(A(1));
     let id = world.add_system(watch.last());
@@ -171,7 +171,7 @@ fn what_is_changed_between_updates_is_new_for_all() {
 }
 
 #[test]
-fn a_system_does_not_see_what_it_has_changed_itself() {
+fn a_system_does_not_see_its_own_changes() {
     let mut world = world();
     world.spawn(A(1));
     let inner = world.add_system((|| {}).enabled(false));
@@ -190,7 +190,7 @@ fn a_system_does_not_see_what_it_has_changed_itself() {
 }
 
 #[test]
-fn what_has_changed_stays_new_for_a_system_that_was_not_run() {
+fn changes_stay_new_for_a_system_that_did_not_run() {
     struct Fuel;
 
     fn watch_with_fuel(changed: Query<(), Changed<A>>, _: Res<Fuel>, mut log: ResMut<Log>) {
@@ -216,7 +216,7 @@ fn what_has_changed_stays_new_for_a_system_that_was_not_run() {
 }
 
 #[test]
-fn what_was_new_is_old_for_a_system_that_has_failed() {
+fn changes_are_old_for_a_system_that_failed() {
     fn watch_and_fail(changed: Query<(), Changed<A>>, mut log: ResMut<Log>) -> Result<(), String> {
         log.0.push(changed.count().to_string());
         Err("no fuel".to_owned())
@@ -233,7 +233,7 @@ fn what_was_new_is_old_for_a_system_that_has_failed() {
 }
 
 #[test]
-fn hooks_are_told_when_their_own_system_ran() {
+fn lifecycle_calls_see_the_last_run_of_their_system() {
     let log = Shared::default();
 
     struct Asks(Shared);

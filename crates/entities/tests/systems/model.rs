@@ -395,7 +395,7 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 #[test]
-fn what_systems_are_told_alternates_and_follows_from_who_is_where() {
+fn lifecycle_calls_alternate_and_follow_the_model() {
     let mut runner = proptest::test_runner::TestRunner::new(cases(512));
     let result = runner.run(&vec(step(), 0..60), |steps| {
         if time_is_up() {

@@ -12,7 +12,7 @@ use crate::common::{A, B, Shared, Switch, say, world};
 fn both(_: Query<(&A, &B)>, _: Query<&A>) {}
 
 #[test]
-fn systems_tell_what_they_are_and_how_often_they_ran() {
+fn tools_see_systems_and_how_often_they_ran() {
     let mut world = World::new("test");
     world.spawn_many((A(1), B(1)), 3);
     world.spawn(A(1));
@@ -86,7 +86,7 @@ fn systems_are_of_their_kind_also_while_they_are_created_updated_and_destroyed()
 }
 
 #[test]
-fn times_of_systems_add_up_and_those_of_groups_hold_their_systems() {
+fn times_of_groups_include_their_systems() {
     let mut world = world();
     let ids = [world.add_system(say("one")), world.add_system(both)];
     let group = world.find_system(Simulation).unwrap();
@@ -122,7 +122,7 @@ fn times_of_systems_add_up_and_those_of_groups_hold_their_systems() {
 }
 
 #[test]
-fn a_system_that_does_not_run_keeps_what_is_known_of_its_last_run() {
+fn a_system_that_does_not_run_keeps_the_data_of_its_last_run() {
     let mut world = world();
     let id = world.add_system(say("one"));
     world.profile_systems(true);
@@ -147,7 +147,7 @@ fn a_system_that_does_not_run_keeps_what_is_known_of_its_last_run() {
 }
 
 #[test]
-fn times_of_points_are_those_of_what_they_carry_out() {
+fn times_of_points_include_their_commands() {
     let mut world = world();
     let mut frame = 0;
     world.add_system(move |mut commands: CommandsAt<EndSimulation>| {
@@ -171,7 +171,7 @@ fn times_of_points_are_those_of_what_they_carry_out() {
 }
 
 #[test]
-fn systems_tell_how_many_entities_they_may_find() {
+fn tools_see_how_many_entities_a_system_can_find() {
     let mut world = world();
     let switches: Vec<_> = world.spawn_many(Switch(1), 3).collect();
     let id = world.add_system(|_: Query<&Switch>, _: Query<&A>| {});
@@ -191,7 +191,7 @@ fn systems_tell_how_many_entities_they_may_find() {
 }
 
 #[test]
-fn the_order_is_told_as_data_and_as_text() {
+fn the_order_is_available_as_data_and_as_text() {
     let mut world = World::new("test");
     world.add_system(both.named("b").last());
     world.add_system(both.named("a"));

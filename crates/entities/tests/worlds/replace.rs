@@ -18,7 +18,7 @@ fn two(limit: usize) -> (Checked, Checked, ChunkArena) {
 }
 
 #[test]
-fn the_world_is_like_the_other_with_the_same_ids() {
+fn the_world_equals_the_other_with_the_same_ids() {
     let (mut source, mut destination, _) = two(4);
     populate(&mut destination, 10);
     populate(&mut source, 20);
@@ -31,7 +31,7 @@ fn the_world_is_like_the_other_with_the_same_ids() {
 }
 
 #[test]
-fn what_one_writes_the_other_does_not_see() {
+fn writes_of_one_world_are_not_seen_by_the_other() {
     let (mut source, mut destination, _) = two(4);
     let all: Vec<_> = source.spawn_many((A(1), Text("old".into())), 10).collect();
     destination.copy_and_replace_from(&mut source).unwrap();
@@ -44,7 +44,7 @@ fn what_one_writes_the_other_does_not_see() {
 }
 
 #[test]
-fn only_what_differs_is_copied() {
+fn only_different_chunks_are_copied() {
     // Only chunks whose versions differ are touched.
     let (mut source, mut destination, arena) = two(10);
     let all: Vec<_> = source.spawn_batch((0..1000).map(A)).collect();
@@ -65,7 +65,7 @@ fn only_what_differs_is_copied() {
 }
 
 #[test]
-fn only_what_differs_was_changed() {
+fn only_different_chunks_count_as_changed() {
     let (mut source, mut destination, _) = two(10);
     let all: Vec<_> = source.spawn_batch((0..100).map(|n| (A(n), Lamp(1), team("red")))).collect();
     // The clocks of the worlds differ.
@@ -103,7 +103,7 @@ fn only_what_differs_was_changed() {
 }
 
 #[test]
-fn what_came_and_went_is_counted_on() {
+fn order_versions_continue_to_count() {
     let (mut source, mut destination, _) = two(10);
     source.spawn_many(A(1), 30);
     destination.spawn_many(A(2), 40);
@@ -120,7 +120,7 @@ fn what_came_and_went_is_counted_on() {
 }
 
 #[test]
-fn the_order_versions_of_shared_values_never_fall() {
+fn the_order_versions_of_shared_values_never_decrease() {
     let (mut source, mut destination, _) = two(10);
     let teams = ["red", "blue", "green"].map(|team| Team(team.into()));
     let of = |team: usize| Shared::new(teams[team].clone());
@@ -150,7 +150,7 @@ fn the_order_versions_of_shared_values_never_fall() {
 }
 
 #[test]
-fn queries_and_archetypes_are_those_of_the_other() {
+fn queries_and_archetypes_equal_those_of_the_other() {
     let (mut source, mut destination, _) = two(10);
     destination.spawn_many((Tag, A(1)), 5);
     destination.spawn_many((Text::default(), A(1)), 5);
@@ -169,7 +169,7 @@ fn queries_and_archetypes_are_those_of_the_other() {
 }
 
 #[test]
-fn those_who_track_entities_are_told() {
+fn trackers_report_the_replaced_entities() {
     let (mut source, mut destination, _) = two(10);
     let old: Vec<_> = destination.spawn_many((), 3).collect();
     let mut tracker = EntityTracker::new();
@@ -193,7 +193,7 @@ fn names_are_replaced() {
 }
 
 #[test]
-fn what_cannot_be_is_refused() {
+fn impossible_replacements_are_refused() {
     let (mut source, mut destination, _) = two(10);
     populate(&mut destination, 2);
     let before = destination.state_hash();

@@ -127,7 +127,7 @@ fn check(rounds: &[Round], limit: usize) -> Vec<u64> {
 }
 
 #[test]
-fn the_world_is_like_the_other_whatever_both_were() {
+fn a_replaced_world_equals_the_other() {
     let limit = prop_oneof![Just(1_usize), Just(2), Just(5), Just(1000)];
     let strategy = (vec(round(), 1..6), limit);
     let mut runner = proptest::test_runner::TestRunner::new(cases(96));

@@ -198,7 +198,7 @@ fn a_combination_of_completed_jobs_is_complete() {
 }
 
 #[test]
-fn the_same_handle_may_be_given_several_times() {
+fn the_same_handle_can_be_passed_several_times() {
     for workers in WORKERS {
         let jobs = scheduler(workers);
         let log = Log::default();
@@ -320,7 +320,7 @@ fn combinations_of_combinations_of_arrays_complete() {
 }
 
 #[test]
-fn completing_through_layers_of_jobs_takes_no_more_than_there_are() {
+fn completing_layers_of_jobs_visits_each_job_once() {
     must_end(|| {
         for workers in [0, 1] {
             let jobs = scheduler(workers);
@@ -341,7 +341,7 @@ fn completing_through_layers_of_jobs_takes_no_more_than_there_are() {
 }
 
 #[test]
-fn a_job_completed_at_once_runs_on_the_calling_thread() {
+fn a_job_completed_immediately_runs_on_the_calling_thread() {
     for workers in WORKERS {
         let jobs = scheduler(workers);
         let mut ran_on = JobCell::new(None);

@@ -236,7 +236,7 @@ fn jobs_in_order_may_mix_their_ways_of_writing() {
 }
 
 #[test]
-fn a_single_job_may_write_concurrently_too() {
+fn a_single_job_can_write_concurrently() {
     let jobs = scheduler(1);
     let mut found = JobCell::new(Collect::default());
     let job = jobs.schedule(&[], found.concurrent(), |mut found| {

@@ -108,7 +108,7 @@ fn a_kind_of_the_users_is_checked_like_any_other() {
 }
 
 #[test]
-fn a_job_that_leaves_batches_ends_all_the_same() {
+fn a_job_that_leaves_batches_unfinished_ends() {
     for workers in WORKERS {
         let jobs = scheduler(workers);
         let mut values = JobSlice::new(1000, 0);
@@ -130,7 +130,7 @@ fn a_job_that_leaves_batches_ends_all_the_same() {
 }
 
 #[test]
-fn a_job_that_takes_no_batch_ends_all_the_same() {
+fn a_job_that_takes_no_batch_ends() {
     for workers in WORKERS {
         let jobs = scheduler(workers);
         let mut values = JobSlice::new(1000, 0);

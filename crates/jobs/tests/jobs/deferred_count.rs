@@ -152,7 +152,7 @@ fn a_count_of_more_batches_than_can_be_numbered_fails_the_job() {
 }
 
 #[test]
-fn a_batch_size_of_zero_is_refused_at_once() {
+fn a_batch_size_of_zero_is_refused_immediately() {
     let jobs = scheduler(1);
     let refused = jobs.named("None").schedule_deferred(&[], (), |()| 5, 0, |(), _| {});
     assert_eq!(refused, Err(ScheduleError::ZeroBatch { job: "None" }));

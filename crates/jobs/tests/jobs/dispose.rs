@@ -116,7 +116,7 @@ fn taking_the_value_out_does_not_free_it() {
 }
 
 #[test]
-fn dispose_after_frees_when_the_given_jobs_are_done() {
+fn dispose_after_frees_when_the_jobs_have_finished() {
     for workers in WORKERS {
         let jobs = scheduler(workers);
         let drops = Drops::default();

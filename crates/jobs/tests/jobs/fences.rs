@@ -105,7 +105,7 @@ fn every_mode_keeps_the_order_of_scheduling() {
 }
 
 #[test]
-fn a_fence_orders_containers_too() {
+fn a_fence_orders_containers() {
     for workers in WORKERS {
         let jobs = scheduler(workers);
         let ground = fence(&jobs, "ground");
@@ -186,7 +186,7 @@ fn memory_for_jobs_that_are_never_completed_stays_bounded() {
 }
 
 #[test]
-fn jobs_that_take_containers_along_are_not_forgotten() {
+fn jobs_with_containers_are_not_forgotten() {
     let jobs = scheduler(0);
     let mut cell = JobCell::new(0);
     let job = jobs.schedule(&[], cell.write(), |cell| *cell += 1).unwrap();

@@ -92,7 +92,7 @@ fn list_and_data_are_checked_for_conflicts() {
 }
 
 #[test]
-fn a_panic_while_filtering_leaves_a_list_that_can_be_used() {
+fn a_panic_while_filtering_leaves_a_usable_list() {
     let jobs = scheduler(1);
     let mut list = JobCell::new(vec![0_usize, 1, 2, 3]);
     let job = jobs.named("Filter").schedule_filter(&[], list.write(), (), |(), i| {

@@ -23,7 +23,7 @@ impl Drop for Bomb {
 }
 
 #[test]
-fn batches_that_a_job_left_are_not_handed_to_the_next() {
+fn unfinished_batches_of_a_job_are_not_given_to_the_next() {
     let jobs = scheduler(1);
     let leaves_all = jobs.named("Work").schedule_work(&[], (), 64, 1, |_| {}).unwrap();
     jobs.complete(leaves_all);

@@ -70,7 +70,7 @@ fn readers_run_at_the_same_time() {
 }
 
 #[test]
-fn a_parallel_job_has_its_turn_too() {
+fn a_parallel_job_waits_for_its_turn() {
     for jobs in schedulers() {
         let mut values = JobSlice::new(1000, 1_u32);
         for _ in 0..3 {

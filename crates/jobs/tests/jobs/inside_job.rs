@@ -132,7 +132,7 @@ fn a_scheduler_that_was_moved_into_a_job_refuses_on_every_thread() {
 }
 
 #[test]
-fn a_scheduler_made_inside_a_job_refuses_too() {
+fn a_scheduler_created_inside_a_job_refuses() {
     let jobs = scheduler(1);
     let pool = pool(1);
     let job = jobs.named("Outer").schedule(&[], (), move |()| {

@@ -52,7 +52,7 @@ fn a_deep_combination_of_combinations_needs_no_deep_stack() {
 }
 
 #[test]
-fn layers_of_combinations_are_each_looked_at_once() {
+fn layers_of_combinations_are_visited_once() {
     must_end(|| {
         let jobs = scheduler(1);
         // Each layer has two handles, but there are 2^60 paths through them.

@@ -411,7 +411,7 @@ mod shadowed {
 }
 
 #[test]
-fn the_derive_does_not_mind_names_that_are_shadowed() {
+fn user_types_that_shadow_the_prelude_do_not_conflict() {
     let jobs = scheduler(1);
     let mut out = JobSlice::new(1, 0);
     let (one, write) = (4, out.write());

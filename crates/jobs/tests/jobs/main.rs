@@ -1,7 +1,6 @@
 //! Behaviour of the job system, through its public API.
 
 mod aliasing;
-mod bad_input;
 mod common;
 mod complete;
 mod concurrent_writer;
@@ -18,6 +17,7 @@ mod forget;
 mod hostile;
 mod in_turn;
 mod inside_job;
+mod invalid_counts;
 mod is_completed;
 mod job_structs;
 mod markers;

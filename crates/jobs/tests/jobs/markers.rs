@@ -51,7 +51,7 @@ impl ConcurrentWrite for Counter {
 }
 
 #[test]
-fn tokens_are_not_shared_and_those_that_read_stay_on_their_thread() {
+fn tokens_are_not_sync_and_read_tokens_are_not_send() {
     assert_eq!(markers!(SliceRead<'static, u32>), (false, false));
     assert_eq!(markers!(CellRead<'static, u32>), (false, false));
     // A token that writes borrows its container mutably, so no other reference to the container exists: it could

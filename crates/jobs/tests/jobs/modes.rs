@@ -75,13 +75,13 @@ fn serial_mode_keeps_the_order_of_scheduling_under_one_complete() {
 }
 
 #[test]
-fn without_workers_parallel_mode_is_deterministic_too() {
+fn without_workers_parallel_mode_is_deterministic() {
     let order = || (job_order(&scheduler(0)), batch_order(&scheduler(0), 100));
     assert_eq!(order(), order());
 }
 
 #[test]
-fn seeds_give_different_orders_of_batches_and_the_same_seed_the_same() {
+fn different_seeds_have_different_orders_of_batches_and_equal_seeds_the_same() {
     let order = |seed| {
         let jobs = scheduler(0);
         jobs.set_mode(ExecutionMode::Shuffle { seed });
@@ -99,7 +99,7 @@ fn seeds_give_different_orders_of_batches_and_the_same_seed_the_same() {
 }
 
 #[test]
-fn seeds_give_different_orders_of_jobs() {
+fn different_seeds_have_different_orders_of_jobs() {
     let order = |seed| {
         let jobs = scheduler(0);
         jobs.set_mode(ExecutionMode::Shuffle { seed });

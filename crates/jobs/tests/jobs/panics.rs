@@ -654,7 +654,7 @@ fn a_scheduler_dropped_by_a_panic_completes_its_jobs_also_those_that_panic() {
 }
 
 #[test]
-fn a_deep_chain_after_a_panic_does_not_run_and_is_soon_done_with() {
+fn a_deep_chain_after_a_panic_does_not_run_and_completes_quickly() {
     const MANY: usize = 100_000;
     for workers in [0, 1] {
         for flushed in [false, true] {
@@ -676,7 +676,7 @@ fn a_deep_chain_after_a_panic_does_not_run_and_is_soon_done_with() {
 }
 
 #[test]
-fn a_deep_chain_that_is_held_while_its_first_job_fails_does_not_run_and_is_soon_done_with() {
+fn a_deep_chain_held_while_its_first_job_fails_does_not_run_and_completes_quickly() {
     must_end(|| {
         let jobs = scheduler(1);
         let ran = Flag::default();

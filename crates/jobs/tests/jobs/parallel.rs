@@ -215,7 +215,7 @@ fn results_are_the_same_for_any_number_of_workers() {
 }
 
 #[test]
-fn a_parallel_job_that_runs_at_once_borrows() {
+fn a_parallel_job_that_runs_immediately_can_borrow() {
     for workers in WORKERS {
         let jobs = scheduler(workers);
         let mut values = JobSlice::new(1000, 1);
@@ -257,7 +257,7 @@ fn several_threads_take_part_in_one_job() {
 }
 
 #[test]
-fn a_thread_that_is_done_takes_batches_from_one_that_is_slow() {
+fn a_finished_thread_steals_batches_from_a_slow_one() {
     // One batch waits until 48 others are done, more than the half that belongs to the other thread. (Not until all
     // 63 are: a thread may have claimed the next few together with the slow one.)
     for slow in [0, 31, 63] {

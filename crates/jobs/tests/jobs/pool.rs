@@ -165,7 +165,7 @@ fn dropping_a_scheduler_completes_its_jobs() {
 }
 
 #[test]
-fn pools_come_and_go() {
+fn pools_can_be_created_and_dropped_repeatedly() {
     must_end(|| {
         for round in 0..50 {
             let jobs = scheduler(round % 4);
@@ -270,7 +270,7 @@ fn a_full_pool_refuses_and_takes_jobs_again_after_some_are_completed() {
 }
 
 #[test]
-fn schedulers_share_the_room_of_their_pool_and_give_it_back() {
+fn schedulers_share_the_capacity_of_their_pool_and_return_it() {
     let pool = JobPool::builder().workers(0).max_jobs(100).build().unwrap();
     let fill = |jobs: &JobScheduler| {
         let schedule = || jobs.schedule(&[], (), |()| {});
@@ -299,7 +299,7 @@ fn room_for_no_job_refuses_every_job_or_has_room_for_a_few() {
 }
 
 #[test]
-fn room_for_more_jobs_than_can_be_numbered_is_as_much_as_there_can_be() {
+fn a_capacity_beyond_the_limit_is_clamped() {
     let pool = JobPool::builder().workers(1).max_jobs(usize::MAX).build().unwrap();
     let jobs = JobScheduler::new(&pool);
     jobs.complete(jobs.schedule(&[], (), |()| {}).unwrap());

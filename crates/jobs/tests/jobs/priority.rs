@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use common::{eventually, scheduler};
 
 #[test]
-fn completing_puts_its_jobs_before_those_that_were_flushed_earlier() {
+fn completing_runs_its_jobs_before_jobs_flushed_earlier() {
     let jobs = scheduler(1);
     let flag = || Arc::new(AtomicBool::new(false));
     let (is_inside, may_leave, has_started) = (flag(), flag(), flag());

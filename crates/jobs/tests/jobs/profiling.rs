@@ -9,7 +9,7 @@ use ancho_jobs::{ExecutionMode, JobScheduler, write_chrome_trace};
 use common::{WORKERS, pool, scheduler};
 
 #[test]
-fn nothing_is_recorded_unless_it_is_switched_on() {
+fn nothing_is_recorded_by_default() {
     for workers in WORKERS {
         let pool = pool(workers);
         let jobs = JobScheduler::new(&pool);
@@ -81,7 +81,7 @@ fn a_parallel_job_has_one_event_for_each_thread_that_took_part() {
 }
 
 #[test]
-fn events_of_several_schedulers_come_in_the_order_they_began() {
+fn events_of_several_schedulers_are_ordered_by_their_start() {
     let pool = pool(2);
     pool.set_profiling(true);
     std::thread::scope(|scope| {
@@ -114,7 +114,7 @@ fn jobs_that_panic_or_do_not_run_do_not_spoil_the_record() {
 }
 
 #[test]
-fn jobs_that_run_at_once_are_recorded_like_others() {
+fn jobs_that_run_immediately_are_recorded() {
     let pool = pool(1);
     pool.set_profiling(true);
     let jobs = JobScheduler::new(&pool);
@@ -155,7 +155,7 @@ fn a_trace_is_json_with_the_data_of_the_events() {
 }
 
 #[test]
-fn a_trace_of_nothing_is_json_too() {
+fn an_empty_trace_is_json() {
     let mut trace = Vec::new();
     write_chrome_trace(&[], &mut trace).unwrap();
     let trace = Json::parse(&String::from_utf8(trace).unwrap());
@@ -181,7 +181,7 @@ fn an_error_of_the_writer_is_returned() {
 }
 
 #[test]
-fn switching_while_jobs_run_is_harmless() {
+fn enabling_the_profiler_while_jobs_run_is_harmless() {
     let jobs = scheduler(2);
     for round in 0..100 {
         let job = jobs.schedule_for_each(&[], (), 100, 1, |(), _| {}).unwrap();

@@ -79,7 +79,7 @@ fn a_second_job_is_refused_also_if_the_first_happens_to_have_finished() {
 }
 
 #[test]
-fn a_second_job_is_taken_after_the_first_was_completed() {
+fn a_second_job_is_accepted_after_the_first_was_completed() {
     let jobs = scheduler(1);
     let mut cell = JobCell::new(0);
     let first = write(&jobs, "First", &[], &mut cell).unwrap();
@@ -90,7 +90,7 @@ fn a_second_job_is_taken_after_the_first_was_completed() {
 }
 
 #[test]
-fn a_second_job_that_depends_on_the_first_is_taken() {
+fn a_second_job_that_depends_on_the_first_is_accepted() {
     for workers in WORKERS {
         let jobs = scheduler(workers);
         let mut cell = JobCell::new(1);

@@ -153,7 +153,7 @@ fn each_job_of_a_chain_is_settled_before_the_next_begins() {
 }
 
 #[test]
-fn a_job_that_runs_at_once_is_settled_when_the_call_returns() {
+fn a_job_that_runs_immediately_is_settled_when_the_call_returns() {
     for jobs in schedulers() {
         let mut pages = JobCell::new(Pages::default());
         let written = jobs.run(pages.concurrent(), |mut page| {
@@ -277,7 +277,7 @@ fn writes_before_a_panic_are_settled() {
 }
 
 #[test]
-fn a_panic_while_settling_fails_the_job_and_those_that_depend_on_it() {
+fn a_panic_while_settling_fails_the_job_and_its_dependents() {
     for jobs in schedulers() {
         for (kind, schedule) in KINDS {
             for flushed in [false, true] {
@@ -377,7 +377,7 @@ fn a_panic_that_is_not_reported_is_dropped() {
 }
 
 #[test]
-fn a_panic_while_settling_reaches_the_caller_of_a_job_that_runs_at_once() {
+fn a_panic_while_settling_reaches_the_caller_of_an_immediate_job() {
     for jobs in schedulers() {
         let mut pages = failing("cannot settle");
         let drops = Drops::default();

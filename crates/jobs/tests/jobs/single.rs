@@ -25,7 +25,7 @@ fn plain_values_are_copied_and_changes_of_containers_are_seen() {
 }
 
 #[test]
-fn a_job_gets_the_views_of_its_tokens_in_their_order() {
+fn a_job_gets_its_views_in_the_order_of_its_tokens() {
     let jobs = scheduler(1);
     let mut sums = JobSlice::new(2, 0);
     let left = JobSlice::from(vec![1, 2]);

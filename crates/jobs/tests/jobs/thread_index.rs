@@ -117,7 +117,7 @@ fn no_two_batches_that_run_at_the_same_time_have_the_same() {
 }
 
 #[test]
-fn it_is_restored_when_a_job_drops_a_scheduler_of_its_own() {
+fn the_index_is_restored_when_a_job_drops_its_scheduler() {
     let pool = pool(1);
     let jobs = JobScheduler::new(&pool);
     let inner = JobScheduler::new(&pool);

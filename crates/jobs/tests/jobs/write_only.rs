@@ -32,7 +32,7 @@ fn each_batch_writes_its_own_part() {
 }
 
 #[test]
-fn an_index_has_no_place_but_its_own() {
+fn an_index_can_write_its_own_place_only() {
     let jobs = scheduler(0);
     let mut values = JobSlice::new(10, 0);
     let job =

@@ -45,7 +45,7 @@ fn assert_is(found: Mat4, wanted: Mat4) {
 }
 
 #[test]
-fn views_and_aspects_know_the_entity_and_where_it_is() {
+fn aspects_have_the_entity_and_its_transform() {
     let (mut world, upper, lower) = family();
     let all = parent().to_matrix() * child().to_matrix();
     let mut seen: Vec<(Entity, Option<Entity>)> = world
@@ -87,7 +87,7 @@ fn methods_are_relative_to_the_parent_or_to_the_entity() {
 }
 
 #[test]
-fn placed_in_the_world_below_a_parent() {
+fn world_setters_work_below_a_parent() {
     let place = LocalTransform::new(POINT, Quat::from_rotation_z(1.3), 3.0);
     let (mut world, upper, lower) = family();
     let above = *world.get::<LocalToWorld>(upper).unwrap();
@@ -109,7 +109,7 @@ fn placed_in_the_world_below_a_parent() {
 }
 
 #[test]
-fn below_a_parent_that_is_scaled_to_nothing_there_is_no_place() {
+fn world_setters_fail_below_a_parent_of_scale_zero() {
     let mut world = world();
     let flat = world.spawn((at(1.0, 0.0, 0.0), Scale(Vec3::new(1.0, 0.0, 1.0))));
     let below = world.spawn((child(), Parent(flat)));
@@ -144,7 +144,7 @@ fn values_that_are_not_finite_are_rejected() {
 }
 
 #[test]
-fn relative_to_a_parent_of_any_shape() {
+fn world_setters_work_below_any_parent_matrix() {
     let shape = Mat4::from_scale_rotation_translation(
         Vec3::new(2.0, 0.5, 3.0),
         Quat::from_rotation_y(0.9),

@@ -29,7 +29,7 @@ fn a_child_is_attached_and_detached() {
 }
 
 #[test]
-fn a_chain_of_attached_ones() {
+fn a_chain_of_attached_entities() {
     let mut world = world();
     let east = Rotation(look_rotation(Vec3::X, Vec3::Y));
     let root = world.spawn((at(0.0, 2.0, 0.0), east));
@@ -42,7 +42,7 @@ fn a_chain_of_attached_ones() {
 }
 
 #[test]
-fn attached_to_another_it_leaves_the_first() {
+fn attaching_to_another_parent_leaves_the_first() {
     let mut world = world();
     let (first, second) = (world.spawn(at(1.0, 0.0, 0.0)), world.spawn(at(2.0, 0.0, 0.0)));
     let child = world.spawn(at(0.0, 1.0, 0.0));
@@ -59,7 +59,7 @@ fn attached_to_another_it_leaves_the_first() {
 }
 
 #[test]
-fn attached_ones_that_lose_their_parents_are_detached() {
+fn attached_entities_that_lose_their_parent_are_detached() {
     let mut world = world();
     let parent = world.spawn(at(1.0, 0.0, 0.0));
     let child = world.spawn(at(0.0, 1.0, 0.0));
@@ -77,7 +77,7 @@ fn attached_ones_that_lose_their_parents_are_detached() {
 }
 
 #[test]
-fn attached_ones_whose_parents_are_nobody_are_detached_at_once() {
+fn attached_entities_with_a_null_parent_are_detached_immediately() {
     let mut world = world();
     let parent = world.spawn(at(1.0, 0.0, 0.0));
     let all = [(); 2].map(|()| world.spawn(at(0.0, 1.0, 0.0)));
@@ -99,7 +99,7 @@ fn attached_ones_whose_parents_are_nobody_are_detached_at_once() {
 }
 
 #[test]
-fn orders_that_name_nobody_are_errors() {
+fn attach_requests_without_entities_are_errors() {
     let mut world = world();
     let child = world.spawn(at(0.0, 1.0, 0.0));
     let parent = world.spawn(());
@@ -120,7 +120,7 @@ fn orders_that_name_nobody_are_errors() {
 }
 
 #[test]
-fn an_order_whose_child_is_gone_is_an_error() {
+fn an_attach_request_for_a_despawned_child_is_an_error() {
     let mut world = world();
     let parent = world.spawn(at(0.0, 1.0, 0.0));
     let (child, known) = (world.spawn(at(1.0, 0.0, 0.0)), world.spawn(at(1.0, 0.0, 0.0)));
@@ -147,7 +147,7 @@ fn an_order_whose_child_is_gone_is_an_error() {
 }
 
 #[test]
-fn orders_are_carried_out_in_a_strict_world() {
+fn attach_requests_work_in_a_strict_world() {
     let settings = ancho_entities::WorldSettings::new().strict(true);
     let mut world = ancho_entities::World::with_settings("Strict", settings);
     let (first, second) = (world.spawn(at(1.0, 0.0, 0.0)), world.spawn(at(2.0, 0.0, 0.0)));

@@ -10,7 +10,7 @@ use glam::{Mat4, Quat, Vec3, Vec4};
 use crate::common::{at, chain, matrix, place, update, world};
 
 #[test]
-fn a_quaternion_of_length_zero_is_no_rotation() {
+fn a_quaternion_of_length_zero_means_no_rotation() {
     let mut world = world();
     let zero = Quat::from_vec4(Vec4::ZERO);
     let flat = world.spawn((at(1.0, 0.0, 0.0), Rotation(zero)));
@@ -23,7 +23,7 @@ fn a_quaternion_of_length_zero_is_no_rotation() {
 }
 
 #[test]
-fn a_place_that_is_not_a_number_is_an_error_and_nobody_moves() {
+fn a_nan_position_is_an_error_and_the_hierarchy_stays() {
     for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
         let mut world = world();
         let flat = world.spawn(at(1.0, 0.0, 0.0));
@@ -51,7 +51,7 @@ fn a_place_that_is_not_a_number_is_an_error_and_nobody_moves() {
 }
 
 #[test]
-fn a_leaf_that_is_not_a_number_stays_where_it_was() {
+fn a_leaf_with_a_nan_keeps_its_matrix() {
     let mut world = world();
     let chain = chain(&mut world, 3);
     update(&mut world);
@@ -84,7 +84,7 @@ fn along(x: f32) -> Mat4 {
 }
 
 #[test]
-fn a_custom_matrix_that_is_not_a_number_is_told_and_children_stay() {
+fn a_nan_custom_matrix_is_reported_and_children_stay() {
     for bad in BAD {
         let mut world = world();
         let hand = world.spawn(CustomLocalToWorld(along(1.0)));
@@ -108,7 +108,7 @@ fn a_custom_matrix_that_is_not_a_number_is_told_and_children_stay() {
 }
 
 #[test]
-fn a_matrix_of_somebody_else_that_is_not_a_number_is_told_and_children_stay() {
+fn a_nan_matrix_of_another_system_is_reported_and_children_stay() {
     for bad in BAD {
         let mut world = world();
         let guided = world.spawn((at(9.0, 9.0, 9.0), LocalToWorld(along(1.0)), Guided));
@@ -126,7 +126,7 @@ fn a_matrix_of_somebody_else_that_is_not_a_number_is_told_and_children_stay() {
 }
 
 #[test]
-fn a_post_transform_that_is_not_a_number_is_told_and_nobody_moves() {
+fn a_nan_post_transform_is_reported_and_the_hierarchy_stays() {
     for bad in BAD {
         let mut world = world();
         let flat = world.spawn((at(0.0, 0.0, 1.0), PostTransformMatrix(along(1.0))));
@@ -229,7 +229,7 @@ fn writes_below_a_matrix_that_is_not_finite_change_nothing() {
 }
 
 #[test]
-fn the_message_fits_all_values_that_are_not_finite() {
+fn the_message_covers_all_values_that_are_not_finite() {
     let mut world = world();
     let hand = world.spawn(CustomLocalToWorld(Mat4::NAN));
     world.spawn((at(0.0, 1.0, 0.0), Parent(hand)));

@@ -57,7 +57,7 @@ fn branches_that_did_not_move_are_not_written() {
 }
 
 #[test]
-fn a_copy_of_a_world_goes_on_by_itself() {
+fn a_copy_of_a_world_is_updated_independently() {
     let mut world = world();
     let root = world.spawn(at(1.0, 0.0, 0.0));
     let leaf = world.spawn((at(0.0, 1.0, 0.0), Parent(root)));

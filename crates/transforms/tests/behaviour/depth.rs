@@ -26,7 +26,7 @@ fn a_parent_has_a_depth_while_it_has_children() {
 }
 
 #[test]
-fn depths_of_a_chain_and_of_a_branch_that_goes_elsewhere() {
+fn depths_of_a_chain_and_of_a_branch_that_moves() {
     let mut world = world();
     let (root, inner, child) =
         (world.spawn(at(0.0, 2.0, 0.0)), world.spawn(at(0.0, 0.0, 1.0)), world.spawn(()));

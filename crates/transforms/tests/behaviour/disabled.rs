@@ -22,7 +22,7 @@ fn a_disabled_parent_gets_no_children_until_it_is_enabled() {
 }
 
 #[test]
-fn a_disabled_branch_rests_and_catches_up() {
+fn a_disabled_branch_is_skipped_and_catches_up() {
     let mut world = world();
     let chain = chain(&mut world, 4);
     update(&mut world);
@@ -57,7 +57,7 @@ fn a_disabled_child_follows_when_it_is_enabled() {
 }
 
 #[test]
-fn a_child_below_a_prefab_rests_until_that_is_none() {
+fn a_child_below_a_prefab_is_skipped_until_the_tag_is_removed() {
     let mut world = world();
     let prefab = world.spawn((at(1.0, 0.0, 0.0), Prefab));
     let child = world.spawn((at(0.0, 1.0, 0.0), Parent(prefab)));

@@ -10,7 +10,7 @@ use glam::{Mat4, Vec3};
 use crate::common::{at, chain, place, update, world};
 
 #[test]
-fn static_is_frozen_after_one_more_update() {
+fn a_static_entity_is_frozen_after_one_more_update() {
     let mut world = world();
     let entity = world.spawn((at(1.0, 0.0, 0.0), Static));
     update(&mut world);
@@ -124,7 +124,7 @@ fn a_custom_matrix_has_precedence() {
 }
 
 #[test]
-fn below_a_disabled_ancestor_nothing_is_frozen_before_it_is_placed() {
+fn below_a_disabled_ancestor_entities_are_frozen_only_after_an_update() {
     let mut world = world();
     let root = world.spawn((at(1.0, 0.0, 0.0), Disabled));
     let inner = world.spawn((at(0.0, 1.0, 0.0), Parent(root), Static));
@@ -153,7 +153,7 @@ fn below_a_disabled_ancestor_nothing_is_frozen_before_it_is_placed() {
 }
 
 #[test]
-fn who_is_to_be_frozen_waits_while_an_ancestor_is_disabled() {
+fn freezing_waits_while_an_ancestor_is_disabled() {
     let mut world = world();
     let chain = chain(&mut world, 3);
     update(&mut world);

@@ -32,7 +32,7 @@ fn assert_near(found: Vec3, wanted: Vec3) {
 }
 
 #[test]
-fn made_of_some_or_all_parts() {
+fn transforms_from_some_or_all_parts() {
     let (any, matrix) = any();
     assert_is(any, matrix);
     assert_is(LocalTransform::IDENTITY, Mat4::IDENTITY);
@@ -47,7 +47,7 @@ fn made_of_some_or_all_parts() {
 }
 
 #[test]
-fn made_of_a_matrix() {
+fn transforms_from_a_matrix() {
     let (_, matrix) = any();
     assert_is(LocalTransform::from_matrix(matrix), matrix);
     // The largest of the scales, and no shear.
@@ -71,7 +71,7 @@ fn made_of_a_matrix() {
 }
 
 #[test]
-fn directions_are_those_of_the_axes_and_of_length_one() {
+fn directions_are_unit_axes() {
     let (any, matrix) = any();
     let axis = |axis: Vec3| matrix.transform_vector3(axis).normalize();
     assert_near(any.right(), axis(Vec3::X));
@@ -81,7 +81,7 @@ fn directions_are_those_of_the_axes_and_of_length_one() {
 }
 
 #[test]
-fn the_same_with_another_part() {
+fn with_methods_replace_one_part() {
     let (any, _) = any();
     assert_eq!(any.with_position(POINT), LocalTransform::new(POINT, turn(), 2.5));
     let z = Quat::from_rotation_z(1.0);
@@ -90,7 +90,7 @@ fn the_same_with_another_part() {
 }
 
 #[test]
-fn moved_turned_and_scaled() {
+fn translate_rotate_and_scale_methods() {
     let (any, matrix) = any();
     assert_is(any.translated(POINT), Mat4::from_translation(POINT) * matrix);
     let by = Quat::from_rotation_x(0.4);
@@ -112,7 +112,7 @@ fn looking_at_a_point() {
 }
 
 #[test]
-fn points_and_transforms_of_its_space() {
+fn points_and_transforms_between_spaces() {
     let (any, matrix) = any();
     let other = other();
     assert_near(any.transform_point(POINT), matrix.transform_point3(POINT));
@@ -132,7 +132,7 @@ fn points_and_transforms_of_its_space() {
 }
 
 #[test]
-fn methods_take_a_rotation_of_length_zero_as_none() {
+fn methods_treat_a_rotation_of_length_zero_as_identity() {
     let zero = Quat::from_xyzw(0.0, 0.0, 0.0, 0.0);
     let (plain, zeros) =
         (LocalTransform::new(PLACE, Quat::IDENTITY, 2.0), LocalTransform::new(PLACE, zero, 2.0));
@@ -153,7 +153,7 @@ fn methods_take_a_rotation_of_length_zero_as_none() {
 }
 
 #[test]
-fn rotations_that_are_turned_often_stay_of_length_one() {
+fn rotations_stay_normalized_after_many_turns() {
     let by = Quat::from_rotation_y(0.01);
     let turned = (0..10_000).fold(Rotation(Quat::IDENTITY), |rotation, _| rotation.turned(by));
     assert!((turned.0.length() - 1.0).abs() < 1e-6);

@@ -39,7 +39,7 @@ fn any_of_the_seven_combinations_is_enough() {
 }
 
 #[test]
-fn a_local_transform_and_what_comes_before_it() {
+fn a_local_transform_precedes_separate_components() {
     let mut world = world();
     let local = LocalTransform::new(PLACE, turn(), 2.0);
     let post = Mat4::from_scale(SIZE);
@@ -56,7 +56,7 @@ fn a_local_transform_and_what_comes_before_it() {
 }
 
 #[test]
-fn a_matrix_alone_is_left_as_it_is() {
+fn an_entity_with_only_a_matrix_is_unchanged() {
     let mut world = world();
     let stays = LocalToWorld(Mat4::from_translation(PLACE));
     let entity = world.spawn(stays);
@@ -67,7 +67,7 @@ fn a_matrix_alone_is_left_as_it_is() {
 }
 
 #[test]
-fn components_that_come_and_go_are_seen() {
+fn added_and_removed_inputs_are_detected() {
     let mut world = world();
     let entity = world.spawn(Position(PLACE));
     update(&mut world);

@@ -29,7 +29,7 @@ fn children_are_in_the_buffer_of_their_parent_in_order() {
 }
 
 #[test]
-fn a_child_goes_to_another_parent() {
+fn a_child_moves_to_another_parent() {
     let mut world = world();
     let (left, right) = (world.spawn(at(-1.0, 0.0, 0.0)), world.spawn(at(1.0, 0.0, 0.0)));
     let child = world.spawn((at(0.0, 1.0, 0.0), Parent(left)));
@@ -42,7 +42,7 @@ fn a_child_goes_to_another_parent() {
 }
 
 #[test]
-fn children_of_who_is_despawned_are_placed_in_the_world() {
+fn children_of_a_despawned_parent_become_roots() {
     let mut world = world();
     let parent = world.spawn(at(1.0, 0.0, 0.0));
     let child = world.spawn((at(0.0, 1.0, 0.0), Parent(parent)));
@@ -89,7 +89,7 @@ fn parents_that_do_not_exist_are_removed() {
 }
 
 #[test]
-fn a_parent_is_despawned_and_its_child_goes_to_another_at_once() {
+fn a_child_changes_its_parent_while_the_old_one_is_despawned() {
     let mut world = world();
     let (old, new) = (world.spawn(at(-1.0, 0.0, 0.0)), world.spawn(at(1.0, 0.0, 0.0)));
     let child = world.spawn((at(0.0, 1.0, 0.0), Parent(old)));
@@ -103,7 +103,7 @@ fn a_parent_is_despawned_and_its_child_goes_to_another_at_once() {
 }
 
 #[test]
-fn parents_without_a_place_are_in_the_middle_of_the_world_or_where_their_parents_are() {
+fn parents_without_inputs_have_the_matrix_of_their_parent_or_the_identity() {
     let mut world = world();
     let group = world.spawn(());
     let child = world.spawn((at(0.0, 1.0, 0.0), Parent(group)));
@@ -216,7 +216,7 @@ fn an_undone_parent_that_closes_another_cycle_has_the_last_of_that_undone() {
 }
 
 #[test]
-fn all_new_parents_count_at_once() {
+fn all_new_parents_apply_in_the_same_update() {
     let mut world = world();
     let chain = chain(&mut world, 3);
     update(&mut world);
@@ -230,7 +230,7 @@ fn all_new_parents_count_at_once() {
 }
 
 #[test]
-fn instances_of_children_are_children_too() {
+fn instances_of_children_are_children() {
     let mut world = world();
     let parent = world.spawn(at(1.0, 0.0, 0.0));
     let child = world.spawn((at(0.0, 1.0, 0.0), Parent(parent)));
@@ -242,7 +242,7 @@ fn instances_of_children_are_children_too() {
 }
 
 #[test]
-fn a_strict_world_is_no_other() {
+fn hierarchies_work_in_a_strict_world() {
     let settings = ancho_entities::WorldSettings::new().strict(true);
     let mut world = World::with_settings("Strict", settings);
     let parent = world.spawn(at(1.0, 0.0, 0.0));
@@ -257,7 +257,7 @@ fn a_strict_world_is_no_other() {
 }
 
 #[test]
-fn a_child_that_is_not_in_the_buffer_of_its_parent_is_told_and_leaves() {
+fn a_child_missing_from_the_buffer_of_its_parent_is_reported_and_detached() {
     let mut world = world();
     let (parent, other) = (world.spawn(at(1.0, 0.0, 0.0)), world.spawn(at(2.0, 0.0, 0.0)));
     let all = [(); 4].map(|()| world.spawn((at(0.0, 1.0, 0.0), Parent(parent))));
@@ -318,7 +318,7 @@ fn a_parent_kept_by_another_cleanup_component_is_no_parent() {
 }
 
 #[test]
-fn a_parent_without_a_place_that_loses_its_matrix_is_not_gone() {
+fn a_parent_without_inputs_that_loses_its_matrix_stays_a_parent() {
     let mut world = world();
     let group = world.spawn(());
     let child = world.spawn((at(0.0, 1.0, 0.0), Parent(group)));
@@ -350,7 +350,7 @@ fn missing_entities_in_a_buffer_are_ignored() {
 }
 
 #[test]
-fn previous_parents_that_somebody_else_wrote_are_no_endless_way() {
+fn previous_parents_written_by_user_code_cause_no_endless_loop() {
     let mut world = world();
     let (first, second) = (world.spawn(at(1.0, 0.0, 0.0)), world.spawn(at(2.0, 0.0, 0.0)));
     let of_first = world.spawn((at(0.0, 1.0, 0.0), Parent(first)));
@@ -377,7 +377,7 @@ fn previous_parents_that_somebody_else_wrote_are_no_endless_way() {
 }
 
 #[test]
-fn cycles_that_are_refused_leave_siblings_in_their_order() {
+fn refused_cycles_keep_the_order_of_siblings() {
     let mut world = world();
     let root = world.spawn(at(1.0, 0.0, 0.0));
     let all = [(); 3].map(|()| world.spawn((at(0.0, 1.0, 0.0), Parent(root))));
@@ -395,7 +395,7 @@ fn cycles_that_are_refused_leave_siblings_in_their_order() {
 }
 
 #[test]
-fn many_cycles_are_told_one_by_one() {
+fn many_cycles_are_reported_one_by_one() {
     let mut world = world();
     let all: Vec<_> = world.spawn_many(at(1.0, 0.0, 0.0), 10_000).collect();
     for pair in all.chunks(2) {
@@ -429,7 +429,7 @@ fn many_cycles_are_told_one_by_one() {
 }
 
 #[test]
-fn an_instance_of_a_prefab_is_a_tree_of_its_own() {
+fn an_instance_of_a_prefab_is_a_separate_tree() {
     let mut world = world();
     let root = world.spawn((at(1.0, 0.0, 0.0), Prefab));
     let inner = world.spawn((at(0.0, 1.0, 0.0), Prefab, Parent(root)));
@@ -457,7 +457,7 @@ fn an_instance_of_a_prefab_is_a_tree_of_its_own() {
 }
 
 #[test]
-fn hierarchies_of_another_world_come_as_they_are() {
+fn hierarchies_move_unchanged_from_another_world() {
     let mut world = world();
     let here = chain(&mut world, 3);
     update(&mut world);
@@ -563,7 +563,7 @@ fn children_that_exchange_their_components_are_listed_by_their_new_parents() {
 }
 
 #[test]
-fn children_that_exchange_their_components_follow_what_happens_in_the_same_frame() {
+fn children_that_exchange_their_components_follow_other_changes_of_the_frame() {
     let mut world = world();
     let [(a, [a0, _]), (b, [b0, b1])] = two_families(&mut world);
     // The parent of one of them is despawned.

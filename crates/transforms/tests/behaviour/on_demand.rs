@@ -9,7 +9,7 @@ use glam::Vec3;
 use crate::common::{at, chain, matrix, update, world};
 
 #[test]
-fn it_is_what_the_next_update_makes() {
+fn the_computed_matrix_equals_that_of_the_next_update() {
     let mut world = world();
     let chain = chain(&mut world, 50);
     let before: Vec<_> =
@@ -44,7 +44,7 @@ fn errors_name_the_entity_without_a_transform() {
 }
 
 #[test]
-fn cycles_and_numbers_that_are_none_are_errors() {
+fn cycles_and_values_that_are_not_finite_are_errors() {
     let mut world = world();
     let chain = chain(&mut world, 3);
     world.add(chain[0], Parent(chain[2])).unwrap();
@@ -61,7 +61,7 @@ fn cycles_and_numbers_that_are_none_are_errors() {
 }
 
 #[test]
-fn an_ancestor_that_has_a_parent_and_nothing_else_is_where_that_is() {
+fn an_ancestor_without_inputs_has_the_matrix_of_its_parent() {
     let mut world = world();
     let root = world.spawn(at(1.0, 0.0, 0.0));
     let inner = world.spawn((LocalToWorld::IDENTITY, Parent(root)));

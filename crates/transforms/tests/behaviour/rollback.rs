@@ -74,7 +74,7 @@ fn run_frame(world: &mut World, all: &[Entity], frame: usize) -> u64 {
 }
 
 #[test]
-fn a_replay_from_a_snapshot_ends_each_frame_as_the_original_run_did() {
+fn a_replay_from_a_snapshot_equals_the_original_run_in_each_frame() {
     let mut runs = Vec::new();
     for workers in [0, 3] {
         let (mut world, all) = forest(workers);
@@ -125,7 +125,7 @@ fn a_snapshot_of_a_snapshot_can_be_restored() {
 }
 
 #[test]
-fn matrices_follow_after_entities_were_exchanged_with_those_of_a_snapshot() {
+fn matrices_are_correct_after_swapping_with_a_snapshot() {
     let mut world = world();
     world.add_transforms();
     let root = world.spawn(at(1.0, 0.0, 0.0));
@@ -155,7 +155,7 @@ fn matrices_follow_after_entities_were_exchanged_with_those_of_a_snapshot() {
 }
 
 #[test]
-fn matrices_follow_after_entities_were_exchanged_with_those_of_an_unrelated_world() {
+fn matrices_are_correct_after_swapping_with_an_unrelated_world() {
     let mut one = world();
     let root = one.spawn(at(1.0, 0.0, 0.0));
     let child = one.spawn((at(0.0, 1.0, 0.0), Parent(root)));

@@ -22,7 +22,7 @@ fn look(place: Single<&LocalToWorld>, mut seen: ResMut<Seen>) {
 }
 
 #[test]
-fn the_group_runs_after_all_that_moves_and_before_presentation() {
+fn the_group_runs_after_the_simulation_and_before_presentation() {
     let mut world = world();
     world.insert_resource(Seen(Vec::new()));
     world.add_transforms().add_transforms();
@@ -40,7 +40,7 @@ fn the_group_runs_after_all_that_moves_and_before_presentation() {
 }
 
 #[test]
-fn systems_after_transforms_see_matrices_of_their_frame_and_their_commands_are_not_late() {
+fn systems_after_transforms_see_matrices_of_their_frame_and_commands_apply_in_time() {
     /// The position of an entity as read by a camera system.
     #[derive(Component, Clone, Copy, Debug, PartialEq)]
     struct Shot(f32);
@@ -171,7 +171,7 @@ fn errors_name_the_system() {
 }
 
 #[test]
-fn moving_jobs_are_waited_for() {
+fn transforms_wait_for_jobs_that_move_entities() {
     fn push_in_background(mut positions: Query<&mut Position>) {
         positions.schedule_parallel(|position| position.0.x += 1.0);
     }

@@ -90,7 +90,7 @@ fn spawn(world: &mut World, random: &mut Random) -> Entity {
 }
 
 #[test]
-fn a_forest_that_changes_is_always_as_the_naive_computation_says() {
+fn a_changing_forest_equals_the_naive_computation() {
     for seed in 0..6 {
         let mut random = Random(seed);
         let mut world = world();
@@ -156,7 +156,7 @@ fn a_tree_of_sixteen_nodes() {
 }
 
 #[test]
-fn children_inherit_scale_that_is_not_the_same_along_all_axes() {
+fn children_inherit_non_uniform_scale() {
     let mut world = world();
     let squash = PostTransformMatrix(Mat4::from_scale(Vec3::new(1.0, 2.0, 3.0)));
     let mut all =

@@ -179,7 +179,7 @@ fn two_worlds_exchange_parents_in_one_frame() {
 }
 
 #[test]
-fn children_whose_parent_has_left_and_that_have_another_one_follow_that() {
+fn children_with_a_new_parent_follow_it_after_the_old_one_has_left() {
     let (mut here, mut there) = (world(), world());
     let family = family(&mut here);
     let new = here.spawn(at(0.0, 0.0, 3.0));

@@ -12,7 +12,7 @@ use crate::common::{at, place, update, world};
 struct Wobble;
 
 #[test]
-fn matrices_that_others_write_are_left_to_them() {
+fn matrices_of_write_group_members_are_not_written() {
     let mut world = world();
     let flat = world.spawn((at(1.0, 0.0, 0.0), Wobble));
     let root = world.spawn(at(1.0, 0.0, 0.0));

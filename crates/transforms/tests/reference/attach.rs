@@ -21,7 +21,7 @@ fn attached() -> (World, Entity, Entity, Entity) {
 }
 
 #[test]
-fn the_child_has_what_it_needs_and_the_order_is_gone() {
+fn the_child_gets_its_components_and_the_request_is_removed() {
     let (world, first, _, child) = attached();
     assert!(world.has::<Attached>(child));
     assert_eq!(world.get::<Parent>(child), Ok(&Parent(first)));
@@ -52,7 +52,7 @@ fn a_child_is_attached_to_another() {
 }
 
 #[test]
-fn of_two_orders_the_later_one_counts() {
+fn of_two_attach_requests_the_later_one_counts() {
     let (mut world, first, second, child) = attached();
     world.spawn(Attach { parent: second, child });
     world.spawn(Attach { parent: first, child });
@@ -62,7 +62,7 @@ fn of_two_orders_the_later_one_counts() {
 }
 
 #[test]
-fn nothing_is_attached_to_what_is_not_there() {
+fn nothing_is_attached_to_a_missing_entity() {
     let (mut world, first, second, child) = attached();
     world.despawn(second).unwrap();
     world.spawn(Attach { parent: second, child });
@@ -76,7 +76,7 @@ fn nothing_is_attached_to_what_is_not_there() {
 }
 
 #[test]
-fn local_to_parent_is_made_of_a_child_that_rests() {
+fn local_to_parent_is_computed_for_a_child_that_does_not_move() {
     let mut world = world();
     let parent = world.spawn(Position(Vec3::X));
     let child = world.spawn((Position(Vec3::Y), Parent(parent)));
@@ -142,7 +142,7 @@ fn a_cycle_is_undone() {
 }
 
 #[test]
-fn a_child_is_detached_and_its_values_are_of_the_world() {
+fn a_detached_child_keeps_its_values_as_world_values() {
     let (mut world, first, _, child) = attached();
     world.remove::<Attached>(child).unwrap();
     update(&mut world);

@@ -123,9 +123,9 @@ fn every_row_has_its_own_matrix() {
     }
 }
 
-/// The example of the specification for non-uniform scale.
+/// An example of non-uniform scale.
 #[test]
-fn children_inherit_what_comes_after_a_transform() {
+fn children_inherit_post_transform_matrices() {
     let mut world = crate::world();
     let mut random = Random::new(2);
     let mut nodes: Vec<Entity> = Vec::new();

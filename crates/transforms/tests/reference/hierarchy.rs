@@ -35,7 +35,7 @@ fn a_parent_is_set() {
 }
 
 #[test]
-fn a_parent_is_set_to_one_that_was_there_before() {
+fn an_existing_entity_becomes_the_parent() {
     let mut world = world();
     let parent = world.spawn(at(10.0));
     let child = world.spawn(at(1.0));
@@ -111,7 +111,7 @@ fn a_parent_that_is_null() {
 }
 
 #[test]
-fn a_parent_is_changed_to_one_that_is_not_there() {
+fn a_parent_is_changed_to_a_missing_entity() {
     let (mut world, first, second, child) = family();
     world.despawn(second).unwrap();
     world.get_mut::<Parent>(child).unwrap().0 = second;
@@ -134,7 +134,7 @@ fn a_child_is_despawned() {
 }
 
 #[test]
-fn children_are_in_the_order_in_which_they_came() {
+fn children_are_in_the_order_of_their_addition() {
     let (mut world, first, second, child) = family();
     let others: Vec<Entity> = (0..5).map(|x| world.spawn((at(x as f32), Parent(second)))).collect();
     update(&mut world);
@@ -159,7 +159,7 @@ fn a_grandparent_is_despawned() {
 }
 
 #[test]
-fn parent_and_child_are_despawned_and_linger_until_the_next_update() {
+fn despawned_parent_and_child_remain_until_the_next_update() {
     let (mut world, first, second, child) = family();
     for entity in [first, second, child] {
         world.despawn(entity).unwrap();
@@ -170,7 +170,7 @@ fn parent_and_child_are_despawned_and_linger_until_the_next_update() {
 }
 
 #[test]
-fn a_parent_lives_on_after_it_was_despawned_and_its_index_was_used_again() {
+fn a_despawned_parent_whose_index_was_reused_is_no_parent() {
     let (mut world, first, _, child) = family();
     world.despawn(first).unwrap();
     let others: Vec<Entity> = (0..10).map(|_| world.spawn(at(100.0))).collect();
@@ -213,7 +213,7 @@ fn the_same_with_commands() {
 }
 
 #[test]
-fn a_disabled_branch_rests_and_goes_on_when_it_is_enabled() {
+fn a_disabled_branch_is_skipped_until_it_is_enabled() {
     let (mut world, first, _, child) = family();
     let grandchild = world.spawn((at(0.5), Parent(child)));
     update(&mut world);

@@ -25,7 +25,7 @@ fn watch(seen: &Seen) -> impl FnMut(Query<&LocalToWorld>) + Send + 'static {
 }
 
 #[test]
-fn presentation_sees_what_simulation_has_moved() {
+fn presentation_sees_the_moves_of_the_simulation() {
     let mut world: World = world();
     world.add_transforms();
     let seen = Seen::default();

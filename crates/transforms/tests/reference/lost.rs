@@ -32,7 +32,7 @@ fn update_and_compare(world: &mut World, all: [Entity; 3]) {
 }
 
 #[test]
-fn a_node_that_loses_its_matrix_is_placed_again() {
+fn a_removed_matrix_is_restored() {
     for lost in 0..3 {
         let mut world = world();
         let all = branch(&mut world);
@@ -53,7 +53,7 @@ fn along(x: f32) -> Mat4 {
 }
 
 #[test]
-fn a_parent_that_loses_the_matrix_of_its_own_is_still_there() {
+fn a_parent_that_loses_its_custom_matrix_stays_a_parent() {
     let mut world = world();
     let hand = world.spawn((Position(Vec3::X), CustomLocalToWorld(along(5.0))));
     let sword = world.spawn((Position(Vec3::Y), Parent(hand)));
@@ -84,7 +84,7 @@ fn children_follow_to_the_other_matrix_of_their_parent() {
 }
 
 #[test]
-fn a_lost_matrix_that_somebody_else_writes_is_his_to_write_again() {
+fn a_removed_matrix_of_a_write_group_member_is_not_written() {
     let mut world = world();
     let hand = world.spawn((Position(Vec3::X), Steered, LocalToWorld(along(5.0))));
     let sword = world.spawn((Position(Vec3::Y), Parent(hand)));

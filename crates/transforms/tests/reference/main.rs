@@ -1,4 +1,4 @@
-//! Transforms against a naive computation, and against the numbers of the specification.
+//! Transforms against a naive computation, and against numbers computed by hand.
 
 mod attach;
 mod combinations;

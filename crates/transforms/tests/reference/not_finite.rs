@@ -11,7 +11,7 @@ use crate::{assert_at, update, world};
 const ZERO: Quat = Quat::from_xyzw(0.0, 0.0, 0.0, 0.0);
 
 #[test]
-fn a_rotation_of_length_zero_is_none() {
+fn a_rotation_of_length_zero_means_no_rotation() {
     let mut world = world();
     let alone = world.spawn((Position(Vec3::X), Rotation(ZERO)));
     let turned = world.spawn(Rotation(ZERO));
@@ -93,7 +93,7 @@ fn no_matrix_is_ever_not_finite() {
 }
 
 #[test]
-fn a_scale_of_zero_is_as_good_as_any() {
+fn a_scale_of_zero_is_valid() {
     let mut world = world();
     let parent = world.spawn((Position(Vec3::X), Scale(Vec3::ZERO)));
     let child = world.spawn((Position(Vec3::Y), Parent(parent)));

@@ -1,4 +1,4 @@
-//! Hierarchies with numbers from the specification.
+//! Hierarchies with numbers computed by hand.
 
 use std::f32::consts::{FRAC_PI_2, FRAC_PI_3, FRAC_PI_4, FRAC_PI_6, PI};
 

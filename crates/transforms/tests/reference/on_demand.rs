@@ -12,7 +12,7 @@ use crate::naive;
 use crate::script::Forest;
 
 #[test]
-fn it_is_where_the_next_update_puts_it() {
+fn the_computed_matrix_equals_that_of_the_next_update() {
     for seed in 500..510 {
         let mut forest = Forest::new(crate::world(), seed, 60);
         for _ in 0..10 {
@@ -38,7 +38,7 @@ fn it_is_where_the_next_update_puts_it() {
 }
 
 #[test]
-fn at_any_depth() {
+fn matrices_are_computed_at_any_depth() {
     let mut world = crate::world();
     let mut last = world.spawn(Position(Vec3::X));
     for _ in 1..10_000 {
@@ -50,7 +50,7 @@ fn at_any_depth() {
 }
 
 #[test]
-fn an_ancestor_that_is_nowhere_is_told() {
+fn an_ancestor_without_a_transform_is_reported() {
     let mut world = crate::world();
     let ancestor = world.spawn(());
     let middle = world.spawn((Position(Vec3::X), Parent(ancestor)));
@@ -60,7 +60,7 @@ fn an_ancestor_that_is_nowhere_is_told() {
 }
 
 #[test]
-fn below_who_is_placed_by_the_program() {
+fn an_entity_below_a_custom_matrix_is_computed() {
     let mut world = crate::world();
     let hand = world.spawn(CustomLocalToWorld(Mat4::from_translation(Vec3::Y)));
     let sword = world.spawn((Position(Vec3::X), Parent(hand)));
@@ -68,7 +68,7 @@ fn below_who_is_placed_by_the_program() {
 }
 
 #[test]
-fn a_parent_that_is_not_there_is_none() {
+fn a_missing_parent_counts_as_no_parent() {
     let mut world = crate::world();
     let parent = world.spawn(Position(Vec3::Y));
     let child = world.spawn((Position(Vec3::X), Parent(parent)));

@@ -35,7 +35,7 @@ fn after_two_updates_moves_are_ignored() {
 }
 
 #[test]
-fn moves_of_the_parent_are_ignored_too() {
+fn moves_of_the_parent_are_ignored() {
     let mut world = world();
     let ship = world.spawn(at(10.0));
     let nail = world.spawn((at(1.0), Parent(ship), Static));
@@ -68,7 +68,7 @@ fn unfrozen_entities_move_again() {
 }
 
 #[test]
-fn an_entity_with_a_matrix_of_its_own_is_left_alone() {
+fn an_entity_with_a_custom_matrix_is_not_written() {
     let mut world = world();
     let hand = world.spawn((at(1.0), CustomLocalToWorld(matrix(5.0))));
     let sword = world.spawn((at(0.5), Parent(hand)));

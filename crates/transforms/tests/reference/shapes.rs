@@ -96,7 +96,7 @@ fn cycle(world: &mut World) -> Vec<Entity> {
 }
 
 #[test]
-fn a_cycle_is_told_and_the_hierarchy_is_as_it_was() {
+fn a_cycle_is_reported_and_the_hierarchy_is_unchanged() {
     let mut world = world();
     let root = world.spawn(at(100.0));
     let first = world.spawn((at(10.0), Parent(root)));
@@ -118,7 +118,7 @@ fn a_cycle_is_told_and_the_hierarchy_is_as_it_was() {
 }
 
 #[test]
-fn a_cycle_among_those_that_are_new() {
+fn a_cycle_among_new_entities() {
     let mut world = world();
     let first = world.spawn(at(1.0));
     let second = world.spawn((at(2.0), Parent(first)));
@@ -144,7 +144,7 @@ fn an_entity_that_is_its_own_parent() {
 }
 
 #[test]
-fn two_cycles_are_both_told() {
+fn two_cycles_are_both_reported() {
     let mut world = world();
     let nodes: [Entity; 4] = std::array::from_fn(|number| world.spawn(at(number as f32)));
     for (child, parent) in [(0, 1), (1, 0), (2, 3), (3, 2)] {
@@ -195,7 +195,7 @@ fn a_parent_that_was_changed_while_inactive_closes_no_cycle() {
 }
 
 #[test]
-fn a_cycle_that_is_made_while_one_rests_is_told_when_it_takes_part_again() {
+fn a_cycle_made_while_an_entity_is_disabled_is_reported_when_it_is_enabled() {
     let mut world = world();
     let (parent, other) = (world.spawn(at(10.0)), world.spawn(at(20.0)));
     let child = world.spawn((at(1.0), Parent(parent)));

@@ -47,7 +47,7 @@ fn nothing_is_written_if_nothing_in_a_hierarchy_was_changed() {
 }
 
 #[test]
-fn another_tree_is_left_alone() {
+fn another_tree_is_not_written() {
     let mut world = world();
     let local = LocalTransform::from_position(Vec3::X);
     let root = world.spawn(local);

@@ -73,7 +73,7 @@ fn shared_levels(world: &mut World, pool: &JobPool) -> usize {
 }
 
 #[test]
-fn matrices_are_the_same_whatever_the_number_of_workers() {
+fn matrices_are_the_same_for_any_number_of_workers() {
     let alone = run(0);
     assert!(alone.1.len() > 5_900);
     for workers in [1, 2, 4] {
@@ -191,7 +191,7 @@ fn chains_below_one_root_are_shared_by_all_threads() {
 }
 
 #[test]
-fn rows_of_those_that_cannot_be_frozen_lie_the_same() {
+fn rows_of_entities_that_cannot_be_frozen_are_in_the_same_order() {
     let run = |workers| {
         let pool = JobPool::builder().workers(workers).build().unwrap();
         let mut world = World::with_settings("Simulation", WorldSettings::new().job_pool(&pool));

@@ -122,7 +122,7 @@ fn run(workers: usize, seed: u64, wide: usize) -> Vec<u64> {
 }
 
 #[test]
-fn few_that_move_above_many_are_right_on_any_number_of_threads() {
+fn few_moving_nodes_above_many_are_correct_on_any_number_of_threads() {
     for (seed, wide) in [(0, 2), (1, 5), (2, 8)] {
         assert_eq!(run(2, seed, wide), run(0, seed, wide));
     }

@@ -27,7 +27,8 @@ pub(crate) fn cases(cases: u32) -> Config {
     });
     let long = asked("PROPTEST_CASES").and_then(|cases| cases.parse().ok());
     END.set(if long.is_none() { Instant::now().checked_add(LIMIT) } else { None });
-    let cases = long.unwrap_or(cases);
+    // A debug build takes ten times as long for each case. Cases beyond the time limit are still drawn.
+    let cases = long.unwrap_or(if cfg!(debug_assertions) { cases.div_ceil(4) } else { cases });
     println!("the seed is {seed}; PROPTEST_RNG_SEED={seed} draws the same cases");
     Config { cases, failure_persistence: None, rng_seed: RngSeed::Fixed(seed), ..Config::default() }
 }

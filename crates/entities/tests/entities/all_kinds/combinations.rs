@@ -55,7 +55,7 @@ fn members(world: &World, root: Entity) -> Vec<Entity> {
 }
 
 #[test]
-fn groups_of_several_values_keep_their_bits_in_worlds_and_forks() {
+fn groups_with_several_shared_values_keep_their_enabled_bits_in_forks() {
     let mut world = chunks_of(3);
     let all: Vec<_> = (0..9)
         .map(|at| match at {
@@ -106,7 +106,7 @@ fn groups_of_several_values_keep_their_bits_in_worlds_and_forks() {
 }
 
 #[test]
-fn what_chunks_have_stays_with_them_when_their_values_change_and_boxes_move() {
+fn chunk_components_stay_when_shared_values_change_and_managed_values_move() {
     let owner = Arc::new(());
     let mut world = chunks_of(4);
     let script = |here| {
@@ -152,7 +152,7 @@ fn what_chunks_have_stays_with_them_when_their_values_change_and_boxes_move() {
 }
 
 #[test]
-fn shared_values_that_stay_are_kept_when_a_group_goes() {
+fn shared_cleanup_values_stay_when_a_group_is_despawned() {
     let mut world = chunks_of(2);
     let mut all = vec![world.spawn(A(0))];
     for at in 0..6_u32 {
@@ -189,7 +189,7 @@ fn shared_values_that_stay_are_kept_when_a_group_goes() {
 }
 
 #[test]
-fn instances_have_boxes_and_lists_that_refer_to_them() {
+fn managed_values_and_buffers_of_instances_refer_to_the_instances() {
     for count in [1, 2, 5, 50] {
         let owner = Arc::new(());
         let mut world = chunks_of(4);
@@ -233,7 +233,7 @@ fn instances_have_boxes_and_lists_that_refer_to_them() {
 }
 
 #[test]
-fn columns_that_are_made_are_switched_on_in_chunks_of_any_size() {
+fn new_columns_are_enabled_in_chunks_of_any_size() {
     let owner = Arc::new(());
     for limit in [1, 2, 3, 4, 5, 63, 64, 65, 130] {
         let mut world = chunks_of(limit);

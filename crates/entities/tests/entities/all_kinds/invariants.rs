@@ -70,7 +70,7 @@ fn invariants_hold_after_every_step() {
 }
 
 #[test]
-fn invariants_hold_in_forks_too() {
+fn invariants_hold_in_forks() {
     let (mut numbers, mut known) = (Numbers(99), Vec::new());
     let mut worlds = vec![chunks_of(4)];
     for _ in 0..600 {

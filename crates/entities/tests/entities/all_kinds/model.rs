@@ -423,7 +423,7 @@ fn step(world: &mut Checked, plain: &mut Plain, owner: &Arc<()>, random: &mut Ra
 }
 
 #[test]
-fn all_kinds_together_are_as_in_plain_maps() {
+fn all_kinds_together_equal_plain_maps() {
     for seed in 0..6 {
         let owner = Arc::new(());
         let mut random = Random(seed);

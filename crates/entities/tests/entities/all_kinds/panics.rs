@@ -182,7 +182,7 @@ fn survives(
 }
 
 #[test]
-fn no_value_is_left_when_a_chunk_for_it_cannot_be_opened() {
+fn no_value_is_left_when_its_chunk_cannot_be_created() {
     let actions: [(&str, Action); 14] = [
         ("spawn", |world, _| {
             world.spawn((A(1), team(9), MARK));
@@ -240,7 +240,7 @@ fn no_value_is_left_when_a_chunk_for_it_cannot_be_opened() {
 }
 
 #[test]
-fn all_members_are_switched_when_the_value_of_a_chunk_cannot_be_dropped() {
+fn all_members_are_disabled_when_dropping_a_chunk_component_panics() {
     let actions: [(&str, Action, bool); 2] = [
         ("off", |world, all| assert!(world.set_enabled(all[0], false).unwrap()), false),
         (
@@ -264,7 +264,7 @@ fn all_members_are_switched_when_the_value_of_a_chunk_cannot_be_dropped() {
 }
 
 #[test]
-fn all_members_go_when_a_value_of_any_kind_cannot_be_dropped() {
+fn all_members_are_despawned_when_dropping_a_value_of_any_kind_panics() {
     survives(
         Call::Drop,
         "despawn",
@@ -280,7 +280,7 @@ fn all_members_go_when_a_value_of_any_kind_cannot_be_dropped() {
 }
 
 #[test]
-fn no_instance_is_there_when_a_box_cannot_be_cloned() {
+fn no_instance_exists_when_cloning_a_managed_value_panics() {
     survives(
         Call::Clone,
         "instantiate",
@@ -295,7 +295,7 @@ fn no_instance_is_there_when_a_box_cannot_be_cloned() {
 }
 
 #[test]
-fn no_fork_is_there_when_a_value_cannot_be_cloned() {
+fn no_fork_exists_when_cloning_a_value_panics() {
     survives(
         Call::Clone,
         "fork",
@@ -334,7 +334,7 @@ fn full_scene(arena: ChunkArena) -> (World, Vec<Entity>) {
 }
 
 #[test]
-fn worlds_are_in_order_whatever_panics() {
+fn worlds_are_consistent_whatever_panics() {
     let actions: [(&str, Action); 24] = [
         ("spawn", |world, _| {
             world.spawn((Word::default(), flag(7), MARK, script()));

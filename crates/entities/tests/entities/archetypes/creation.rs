@@ -53,7 +53,7 @@ fn archetypes_stay_when_they_are_empty() {
 }
 
 #[test]
-fn archetypes_come_to_be_when_they_are_needed() {
+fn archetypes_are_created_when_they_are_needed() {
     let mut world = world();
     let before = world.archetype_count();
     let entity = world.spawn(());
@@ -86,7 +86,7 @@ fn structural(world: &World) -> u32 {
 }
 
 #[test]
-fn structural_changes_are_what_moves_entities() {
+fn only_structural_changes_move_entities() {
     for mut world in both() {
         let mut last = structural(&world);
         let mut rises = |world: &World, what: &str| {

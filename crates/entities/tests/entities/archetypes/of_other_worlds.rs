@@ -42,7 +42,7 @@ fn archetypes_of_other_worlds_are_refused() {
 }
 
 #[test]
-fn archetypes_that_a_fork_was_made_with_are_its_own() {
+fn archetypes_from_before_a_fork_are_valid_in_the_fork() {
     for mut world in both() {
         let entity = world.spawn(A(1));
         let before = world.archetype::<(A, B)>();
@@ -56,7 +56,7 @@ fn archetypes_that_a_fork_was_made_with_are_its_own() {
 }
 
 #[test]
-fn archetypes_made_after_a_fork_are_not_the_others() {
+fn archetypes_from_after_a_fork_are_refused_by_the_other_world() {
     use crate::common::{Tag, Text};
 
     for mut world in both() {
@@ -74,7 +74,7 @@ fn archetypes_made_after_a_fork_are_not_the_others() {
 }
 
 #[test]
-fn archetypes_of_a_fork_of_a_fork_go_up_and_not_down() {
+fn archetypes_of_older_forks_are_valid_in_newer_ones() {
     use crate::common::Tag;
 
     let mut world = World::new("Simulation");

@@ -7,7 +7,7 @@ use ancho_entities::{Component, ComponentType, EntityError};
 use crate::common::{A, B, Given, Hundred, Tag, Text, both};
 
 #[test]
-fn what_both_have_is_kept_and_the_rest_dropped_or_created() {
+fn common_components_are_kept_and_the_rest_dropped_or_created() {
     for mut world in both() {
         let entity = world.spawn((A(1), Text("kept".into()), B(2)));
         let target = world.archetype::<(Text, Hundred, Tag, A)>();
@@ -27,7 +27,7 @@ fn what_both_have_is_kept_and_the_rest_dropped_or_created() {
 }
 
 #[test]
-fn what_is_dropped_is_dropped_once() {
+fn dropped_components_are_dropped_once() {
     #[derive(Component)]
     struct Counted(#[field(opaque)] Arc<()>);
 
@@ -45,7 +45,7 @@ fn what_is_dropped_is_dropped_once() {
 }
 
 #[test]
-fn what_cannot_be_created_is_refused() {
+fn archetypes_with_components_without_a_default_are_refused() {
     for mut world in both() {
         let entity = world.spawn(A(1));
         let kept = world.spawn((A(1), Given(3)));

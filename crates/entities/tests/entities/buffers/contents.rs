@@ -1,8 +1,5 @@
 //! Dynamic buffers: contents, growth, refused calls, and moves of their entities.
-//!
-//! The row numbers are those of the catalogue of behaviour that ancho is built from.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use ancho_entities::{
@@ -10,12 +7,14 @@ use ancho_entities::{
     World, WorldSettings,
 };
 
-#[derive(BufferElement, Clone, Copy, Debug, PartialEq)]
-#[buffer(inline = 8, name = "entities::buffers::contents::Eight")]
-struct Eight(u32);
+use crate::common::panic_message;
 
 #[derive(BufferElement, Clone, Copy, Debug, PartialEq)]
-struct Four(u32);
+#[buffer(inline = 8, name = "entities::buffers::contents::Eight")]
+pub(crate) struct Eight(pub(crate) u32);
+
+#[derive(BufferElement, Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Four(pub(crate) u32);
 
 #[derive(BufferElement, Clone, Copy, Debug, PartialEq)]
 struct One(u8);
@@ -24,13 +23,13 @@ struct One(u8);
 struct Large([u8; 129]);
 
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
-struct Position(f32);
+pub(crate) struct Position(pub(crate) f32);
 
 fn numbers(count: u32) -> Buffer<Eight> {
     (0..count).map(Eight).collect()
 }
 
-fn values(elements: &[Eight]) -> Vec<u32> {
+pub(crate) fn values(elements: &[Eight]) -> Vec<u32> {
     elements.iter().map(|element| element.0).collect()
 }
 
@@ -43,14 +42,8 @@ fn with<R>(count: u32, function: impl FnOnce(&mut DynamicBuffer<'_, Eight>) -> R
     result
 }
 
-#[track_caller]
-fn refused(what: impl FnOnce()) -> String {
-    let panic = catch_unwind(AssertUnwindSafe(what)).expect_err("it is refused");
-    *panic.downcast::<String>().expect("the message has names in it")
-}
-
 #[test]
-fn capacity_begins_as_what_is_inline() {
+fn the_first_capacity_is_the_inline_capacity() {
     fn fresh<T: BufferElement>() -> (usize, usize) {
         let mut world = World::new("buffers");
         let entity = world.spawn(Buffer::<T>::new());
@@ -117,23 +110,23 @@ fn an_explicit_capacity_is_exact() {
 #[test]
 fn a_capacity_below_the_length_is_refused() {
     with(5, |buffer| {
-        let message = refused(|| buffer.set_capacity(4));
+        let message = panic_message(|| buffer.set_capacity(4));
         assert_eq!(
             message,
             "A0067: a buffer of `entities::buffers::contents::Eight` with 5 elements cannot have a capacity of 4; `truncate` it first, or \
              use `shrink_to_fit`"
         );
         assert_eq!((buffer.len(), buffer.capacity()), (5, 8));
-        let message = refused(|| buffer.reserve(usize::MAX));
+        let message = panic_message(|| buffer.reserve(usize::MAX));
         assert!(message.starts_with("A0068: "), "{message}");
-        let message = refused(|| buffer.set_capacity(u32::MAX as usize + 1));
+        let message = panic_message(|| buffer.set_capacity(u32::MAX as usize + 1));
         assert!(message.starts_with("A0068: "), "{message}");
         assert_eq!((buffer.len(), buffer.capacity()), (5, 8));
     });
 }
 
 #[test]
-fn trimming_keeps_what_is_needed_or_inline() {
+fn shrinking_keeps_the_needed_or_the_inline_capacity() {
     with(10, |buffer| {
         buffer.set_capacity(16);
         buffer.shrink_to_fit();
@@ -160,7 +153,7 @@ fn clearing_and_shortening_keep_the_capacity() {
 }
 
 #[test]
-fn elements_come_and_go() {
+fn elements_are_added_and_removed() {
     with(5, |buffer| {
         buffer.insert(0, Eight(10));
         buffer.insert(6, Eight(11));
@@ -216,32 +209,33 @@ fn ranges_are_closed_in_order_or_from_the_end() {
 
 #[test]
 #[expect(clippy::reversed_empty_ranges, reason = "is refused")]
-fn what_is_out_of_range_is_refused_and_changes_nothing() {
+fn an_index_out_of_range_is_refused_and_changes_nothing() {
     with(3, |buffer| {
-        let message = refused(|| buffer.insert(4, Eight(9)));
+        let message = panic_message(|| buffer.insert(4, Eight(9)));
         assert_eq!(
             message,
             "A0066: cannot insert at index 4 of a buffer of `entities::buffers::contents::Eight` with 3 elements; insert at 0 \
              to 3, or use `push`"
         );
-        let message = refused(|| assert_eq!(buffer.remove(3), Eight(0)));
+        let message = panic_message(|| assert_eq!(buffer.remove(3), Eight(0)));
         assert_eq!(
             message,
             "A0066: index 3 is out of bounds for a buffer of `entities::buffers::contents::Eight` with 3 elements; compare the \
              index with `len()` first"
         );
         assert!(
-            refused(|| assert_eq!(buffer.swap_remove(usize::MAX), Eight(0))).starts_with("A0066: ")
+            panic_message(|| assert_eq!(buffer.swap_remove(usize::MAX), Eight(0)))
+                .starts_with("A0066: ")
         );
-        let message = refused(|| buffer.remove_range(1..4));
+        let message = panic_message(|| buffer.remove_range(1..4));
         assert_eq!(
             message,
             "A0066: the range 1..4 is out of bounds for a buffer of `entities::buffers::contents::Eight` with 3 elements; use \
              a range within 0..3"
         );
-        assert!(refused(|| buffer.remove_range(2..1)).starts_with("A0066: "));
-        assert!(refused(|| buffer.swap_remove_range(..=usize::MAX)).starts_with("A0066: "));
-        assert!(refused(|| buffer.swap_remove_range(4..)).starts_with("A0066: "));
+        assert!(panic_message(|| buffer.remove_range(2..1)).starts_with("A0066: "));
+        assert!(panic_message(|| buffer.swap_remove_range(..=usize::MAX)).starts_with("A0066: "));
+        assert!(panic_message(|| buffer.swap_remove_range(4..)).starts_with("A0066: "));
         assert_eq!((values(buffer), buffer.capacity()), (vec![0, 1, 2], 8));
     });
 }
@@ -252,7 +246,7 @@ fn what_is_out_of_range_is_refused_and_changes_nothing() {
 struct Counted(#[field(opaque)] Arc<()>);
 
 #[test]
-fn everything_is_freed_when_the_buffer_goes() {
+fn dropping_a_buffer_frees_everything() {
     let count = Arc::new(());
     let some = |number: usize| -> Buffer<Counted> {
         (0..number).map(|_| Counted(Arc::clone(&count))).collect()

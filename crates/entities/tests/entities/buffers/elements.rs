@@ -1,31 +1,12 @@
 //! Buffer elements of every kind: with references, zero-sized, huge, aligned, generic.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
 use ancho_entities::{
-    Buffer, BufferElement, Component, ComponentType, Duplicate, DynamicBuffer, Entity, EntityError,
-    Prefab, World,
+    Buffer, BufferElement, ComponentType, Duplicate, DynamicBuffer, Entity, EntityError, Prefab,
+    World,
 };
 
-#[derive(BufferElement, Clone, Copy, Debug, PartialEq)]
-#[buffer(inline = 8)]
-struct Eight(u32);
-
-#[derive(BufferElement, Clone, Copy, Debug, PartialEq)]
-struct Four(u32);
-
-#[derive(Component, Clone, Copy, Debug, PartialEq)]
-struct Position(f32);
-
-fn values(elements: &[Eight]) -> Vec<u32> {
-    elements.iter().map(|element| element.0).collect()
-}
-
-#[track_caller]
-fn refused(what: impl FnOnce()) -> String {
-    let panic = catch_unwind(AssertUnwindSafe(what)).expect_err("it is refused");
-    *panic.downcast::<String>().expect("the message has names in it")
-}
+use crate::buffers::contents::{Eight, Four, Position, values};
+use crate::common::panic_message;
 
 #[derive(BufferElement, Clone, Copy, Debug, PartialEq)]
 #[buffer(inline = 1)]
@@ -35,7 +16,7 @@ struct Reference {
 }
 
 #[test]
-fn references_in_elements_are_followed_and_hashed() {
+fn references_in_elements_are_remapped_and_hashed() {
     let mut world = World::new("buffers");
     let [old, new] = [world.spawn(()), world.spawn(())];
     let holder = world.spawn(Buffer::from([Reference { steps: 1, to: old }]));
@@ -53,7 +34,7 @@ fn references_in_elements_are_followed_and_hashed() {
 }
 
 #[test]
-fn the_hash_is_of_lengths_and_elements_and_not_of_room() {
+fn the_state_hash_covers_length_and_elements_but_not_capacity() {
     let hash = |first: &[u32], second: &[u32], capacity: usize| {
         let mut world = World::new("buffers");
         for elements in [first, second] {
@@ -89,9 +70,9 @@ fn elements_without_bytes_are_counted() {
     world.set(entity, Buffer::from(most)).unwrap();
     let mut buffer = world.buffer_mut::<Nothing>(entity).unwrap();
     assert_eq!(buffer.len(), u32::MAX as usize);
-    assert!(refused(|| buffer.push(Nothing)).starts_with("A0068: "));
+    assert!(panic_message(|| buffer.push(Nothing)).starts_with("A0068: "));
     let more = vec![[Nothing; 65_536]; 65_536].into_flattened();
-    assert!(refused(|| drop(Buffer::from(more))).starts_with("A0068: "));
+    assert!(panic_message(|| drop(Buffer::from(more))).starts_with("A0068: "));
     let mut fork = world.fork().unwrap();
     fork.buffer_mut::<Nothing>(entity).unwrap().truncate(7);
     assert_eq!(world.buffer::<Nothing>(entity).unwrap().len(), u32::MAX as usize);
@@ -182,7 +163,7 @@ fn worlds_with_elements_that_are_not_duplicated_are_not_forked() {
 }
 
 #[test]
-fn generic_elements_and_those_written_by_hand() {
+fn generic_elements_and_elements_without_a_derive() {
     #[derive(BufferElement, Clone, Debug, PartialEq)]
     struct Pair<T: Clone>(T, T);
 
@@ -212,7 +193,7 @@ fn generic_elements_and_those_written_by_hand() {
 }
 
 #[test]
-fn the_memory_of_a_vector_is_taken_over_and_handed_out() {
+fn a_buffer_takes_and_returns_the_memory_of_a_vector() {
     let mut world = World::new("buffers");
     let elements: Vec<Eight> = (0..20).map(Eight).collect();
     let block = elements.as_ptr();
@@ -223,7 +204,7 @@ fn the_memory_of_a_vector_is_taken_over_and_handed_out() {
 }
 
 #[test]
-fn a_buffer_can_be_lent_and_outlive_its_handle() {
+fn a_borrowed_buffer_can_outlive_its_handle() {
     fn add(mut buffer: DynamicBuffer<'_, Eight>) {
         buffer.push(Eight(1));
     }
@@ -257,7 +238,7 @@ fn buffers_are_copied_with_their_entities() {
 }
 
 #[test]
-fn buffers_can_be_switched_off_and_can_stay() {
+fn buffers_can_be_enableable_and_cleanup() {
     #[derive(BufferElement, Clone, Copy, Debug, PartialEq)]
     #[buffer(enableable)]
     struct Effect(u32);
@@ -325,7 +306,7 @@ fn tools_see_elements_without_their_type() {
 }
 
 #[test]
-fn tools_see_no_padding_no_pointers_and_nothing_that_is_not_there() {
+fn tools_see_neither_padding_nor_pointers_nor_missing_elements() {
     #[derive(BufferElement, Clone, Copy)]
     struct Nothing;
 

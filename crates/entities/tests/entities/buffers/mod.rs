@@ -1,6 +1,6 @@
 //! Dynamic buffers.
 
-mod contents;
+pub(crate) mod contents;
 mod elements;
 mod model;
 mod panics;

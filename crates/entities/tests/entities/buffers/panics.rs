@@ -99,7 +99,7 @@ fn explode_one(act: impl Fn(&mut DynamicBuffer<'_, Bomb>)) {
 }
 
 #[test]
-fn elements_that_panic_when_they_go() {
+fn elements_that_panic_when_they_are_dropped() {
     explode_one(|buffer| buffer.clear());
     explode_one(|buffer| buffer.truncate(1));
     explode_one(|buffer| buffer.remove_range(..2));
@@ -111,7 +111,7 @@ fn elements_that_panic_when_they_go() {
 }
 
 #[test]
-fn elements_that_panic_when_they_come() {
+fn elements_that_panic_when_they_are_created() {
     explode_one(|buffer| buffer.extend_from_slice(&[Bomb::new(1), Bomb::new(2), Bomb::new(3)]));
     explode_one(|buffer| buffer.copy_from(&[Bomb::new(1), Bomb::new(2), Bomb::new(3)]));
     explode_one(|buffer| buffer.extend((0..5).map(Bomb::new)));
@@ -122,7 +122,7 @@ fn elements_that_panic_when_they_come() {
 }
 
 #[test]
-fn buffers_that_panic_as_their_entities_change() {
+fn buffers_that_panic_during_structural_changes() {
     for count in [2, 4, 9] {
         explode(count, |world, [_, entity, _]| assert!(world.despawn(entity).unwrap()));
         explode(count, |world, all| assert_eq!(world.batch(&all).despawn(), Ok(3)));
@@ -140,7 +140,7 @@ fn buffers_that_panic_as_their_entities_change() {
 }
 
 #[test]
-fn buffers_that_panic_as_worlds_are_copied() {
+fn buffers_that_panic_while_worlds_are_copied() {
     for count in [2, 4, 9] {
         explode(count, |world, _| drop(world.duplicate()));
         explode(count, |world, [entity, ..]| {

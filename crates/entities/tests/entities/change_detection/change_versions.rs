@@ -16,7 +16,7 @@ fn versions(world: &World, entity: Entity) -> (Option<u32>, Option<u32>, u32) {
 }
 
 #[test]
-fn the_version_of_a_world_begins_at_one_and_passes_over_zero() {
+fn the_version_of_a_world_starts_at_one_and_skips_zero() {
     for mut world in both() {
         assert_eq!(world.version(), Version::FIRST);
         assert_eq!(Version::FIRST.number(), 1);
@@ -28,7 +28,7 @@ fn the_version_of_a_world_begins_at_one_and_passes_over_zero() {
 }
 
 #[test]
-fn nothing_but_its_owner_advances_the_version() {
+fn only_the_owner_advances_the_version() {
     let mut world = world();
     let entity = world.spawn(A(1));
     world.add(entity, B(1)).unwrap();
@@ -38,7 +38,7 @@ fn nothing_but_its_owner_advances_the_version() {
 }
 
 #[test]
-fn changed_since_is_told_by_half_of_all_numbers() {
+fn versions_compare_across_half_of_the_number_range() {
     let newer = |version: u32, required: u32| {
         Version::from_number(version).is_newer_than(Version::from_number(required))
     };
@@ -57,7 +57,7 @@ fn changed_since_is_told_by_half_of_all_numbers() {
 }
 
 #[test]
-fn who_looked_last_sees_later_writes_alone() {
+fn only_writes_after_the_last_look_count_as_changes() {
     for mut world in both() {
         let entity = world.spawn(A(1));
         let changed =
@@ -147,7 +147,7 @@ fn creating_in_a_chunk_changes_all_its_types() {
 }
 
 #[test]
-fn removing_an_entity_changes_the_order_alone() {
+fn removing_an_entity_changes_only_the_order_version() {
     for mut world in both() {
         let all: Vec<_> = world.spawn_many((A(1), B(1)), 10).collect();
         let now = world.advance_version().number();
@@ -163,7 +163,7 @@ fn removing_an_entity_changes_the_order_alone() {
 }
 
 #[test]
-fn a_component_that_is_added_is_new_and_the_others_are_not() {
+fn adding_a_component_marks_only_that_component() {
     for mut world in both() {
         let [e0, e1] = [world.spawn(A(1)), world.spawn(A(2))];
         let now = world.advance_version().number();
@@ -174,7 +174,7 @@ fn a_component_that_is_added_is_new_and_the_others_are_not() {
 }
 
 #[test]
-fn a_component_that_is_removed_leaves_the_others_as_they_were() {
+fn removing_a_component_marks_no_other() {
     for mut world in both() {
         let [e0, e1] = [world.spawn((A(1), B(1), Tag)), world.spawn((A(2), B(2), Tag))];
         let now = world.advance_version().number();
@@ -192,7 +192,7 @@ fn a_component_that_is_removed_leaves_the_others_as_they_were() {
 }
 
 #[test]
-fn an_entity_takes_a_newer_version_along() {
+fn an_entity_with_a_newer_version_raises_that_of_its_new_chunk() {
     for mut world in both() {
         let there = world.spawn((A(1), B(1)));
         let written = world.advance_version().number();
@@ -216,7 +216,7 @@ fn an_entity_with_an_older_version_takes_on_that_of_its_chunk() {
 }
 
 #[test]
-fn the_newer_of_two_versions_is_so_across_the_end_of_the_numbers() {
+fn the_newer_of_two_versions_is_found_across_the_wrap_around() {
     for mut world in both() {
         world.set_version(Version::from_number(u32::MAX));
         let there = world.spawn((A(1), B(1)));
@@ -233,7 +233,7 @@ fn the_newer_of_two_versions_is_so_across_the_end_of_the_numbers() {
 }
 
 #[test]
-fn replacing_a_value_on_the_way_is_a_change() {
+fn replacing_a_value_during_a_move_is_a_change() {
     let mut world = world();
     let entity = world.spawn(A(1));
     let now = world.advance_version().number();

@@ -9,7 +9,7 @@ fn order(world: &World) -> (u32, u32) {
 }
 
 #[test]
-fn each_type_counts_what_comes_and_goes() {
+fn each_type_counts_added_and_removed_entities() {
     for mut world in both() {
         assert_eq!(order(&world), (0, 0));
         let entity = world.spawn(A(1));
@@ -20,7 +20,7 @@ fn each_type_counts_what_comes_and_goes() {
 }
 
 #[test]
-fn adding_counts_twice_for_what_moves_and_once_for_what_is_new() {
+fn adding_counts_twice_for_moved_types_and_once_for_new_ones() {
     for mut world in both() {
         let entity = world.spawn(A(1));
         world.add(entity, B(1)).unwrap();
@@ -29,7 +29,7 @@ fn adding_counts_twice_for_what_moves_and_once_for_what_is_new() {
 }
 
 #[test]
-fn removing_counts_twice_for_what_moves_and_once_for_what_goes() {
+fn removing_counts_twice_for_moved_types_and_once_for_removed_ones() {
     for mut world in both() {
         let entity = world.spawn((A(1), B(1)));
         assert_eq!(order(&world), (1, 1));
@@ -61,7 +61,7 @@ fn other_types_do_not_count() {
 }
 
 #[test]
-fn the_order_of_a_chunk_changes_with_what_comes_and_goes() {
+fn the_order_version_of_a_chunk_changes_with_its_entities() {
     for mut world in both() {
         let entity = world.spawn(A(1));
         world.spawn(B(1));

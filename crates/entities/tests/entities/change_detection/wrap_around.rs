@@ -5,7 +5,7 @@ use ancho_entities::{Version, World};
 use crate::common::{A, B, both};
 
 #[test]
-fn moments_begin_again() {
+fn versions_wrap_around() {
     for mut world in both() {
         world.set_version(Version::from_number(u32::MAX - 1));
         let entity = world.spawn((A(1), B(1)));

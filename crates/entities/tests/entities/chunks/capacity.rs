@@ -128,7 +128,7 @@ fn a_chunk_has_ids_first_and_then_a_dense_array_of_each_type() {
 }
 
 #[test]
-fn addresses_stay_while_others_come_and_go() {
+fn values_keep_their_addresses_while_other_entities_change() {
     #[derive(Component, Clone, Copy)]
     struct Here(u32);
 
@@ -182,7 +182,7 @@ mod limited {
 }
 
 #[test]
-fn an_archetype_takes_the_least_maximum_of_its_components() {
+fn an_archetype_has_the_smallest_maximum_of_its_components() {
     use limited::*;
     let mut world = world();
     let of = |world: &mut Checked, types: &[ComponentType]| capacity(world, types).1;
@@ -203,7 +203,7 @@ fn an_archetype_takes_the_least_maximum_of_its_components() {
 }
 
 #[test]
-fn entities_that_come_to_a_component_with_a_maximum_are_divided() {
+fn adding_a_component_with_a_maximum_splits_chunks() {
     use limited::*;
     for limit in [1000, 6] {
         let mut world = Checked::with_settings(WorldSettings::new().chunk_capacity_limit(limit));
@@ -259,7 +259,7 @@ fn entities_that_come_to_a_component_with_a_maximum_are_divided() {
 }
 
 #[test]
-fn what_stays_and_prefabs_keep_the_maximum() {
+fn cleanup_remains_and_prefabs_keep_the_maximum() {
     use limited::*;
     let mut world = world();
     let all: Vec<_> = world.spawn_many((A(1), StaysInOnes, Prefab), 5).collect();

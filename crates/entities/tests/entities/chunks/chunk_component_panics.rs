@@ -157,7 +157,7 @@ fn survives(call: Call, what: &str, action: Action) -> Vec<(u64, u64)> {
 }
 
 #[test]
-fn no_chunk_is_opened_if_a_default_panics() {
+fn no_chunk_is_created_if_a_default_panics() {
     let actions: [(&str, Action); 9] = [
         ("spawn", |world, _| {
             world.spawn((B(1), marks()));

@@ -56,7 +56,7 @@ fn values<T: Component + Default + Clone>(world: &World) -> Vec<T> {
 }
 
 #[test]
-fn a_type_of_its_own() {
+fn a_chunk_component_is_a_separate_type() {
     // Part of the archetype as a type other than `T`.
     let (chunk, entity) = (ComponentType::of_chunk::<A>(), ComponentType::of::<A>());
     assert_ne!(chunk, entity);
@@ -142,7 +142,7 @@ fn moving_entities_alters_no_value() {
 }
 
 #[test]
-fn values_go_with_their_chunk() {
+fn values_are_dropped_with_their_chunk() {
     // The ways in which the last entity of a chunk can leave.
     type Ending = fn(&mut Checked, Entity);
     let endings: [(&str, Ending); 7] = [
@@ -221,7 +221,7 @@ fn setting_is_not_structural() {
 }
 
 #[test]
-fn what_is_not_there_is_an_error() {
+fn a_missing_chunk_component_is_an_error() {
     let owner = Arc::new(());
     let note = || Note { text: "mine".into(), owner: Some(Arc::clone(&owner)) };
     for mut world in both() {
@@ -258,7 +258,7 @@ fn what_is_not_there_is_an_error() {
 }
 
 #[test]
-fn the_values_have_a_budget_of_their_own() {
+fn values_do_not_count_towards_the_size_of_an_entity() {
     // 10 KB for the chunk and 10 KB for an entity.
     let mut world = world();
     let entity = world.spawn((Large([1; 10 << 10]), per::<Large>(), per::<Line>(), per::<Tag>()));
@@ -307,7 +307,7 @@ fn instances_have_the_values_of_their_chunks() {
 }
 
 #[test]
-fn forks_have_values_of_their_own() {
+fn forks_have_separate_values() {
     let owner = Arc::new(());
     for copy in [Checked::fork as fn(&mut Checked) -> Checked, Checked::duplicate] {
         let mut world = chunks_of(2);
@@ -337,7 +337,7 @@ fn forks_have_values_of_their_own() {
 }
 
 #[test]
-fn what_cannot_be_cloned_cannot_be_forked() {
+fn values_that_cannot_be_cloned_prevent_a_fork() {
     // As for every component: A0058.
     let mut world = world();
     let entity = world.spawn(per::<Unique>());
@@ -349,7 +349,7 @@ fn what_cannot_be_cloned_cannot_be_forked() {
 }
 
 #[test]
-fn the_state_is_what_the_values_are() {
+fn the_state_hash_covers_the_values() {
     let make = |value| {
         let mut world = chunks_of(2);
         let all: Vec<_> = world.spawn_many((A(1), per::<B>()), 4).collect();
@@ -361,7 +361,7 @@ fn the_state_is_what_the_values_are() {
 }
 
 #[test]
-fn references_in_them_are_replaced() {
+fn references_in_values_are_remapped() {
     let mut world = world();
     let (old, new) = (world.spawn(()), world.spawn(()));
     let marked = world.spawn((A(1), per::<Target>()));
@@ -378,7 +378,7 @@ fn references_in_them_are_replaced() {
 }
 
 #[test]
-fn types_as_values() {
+fn chunk_components_can_be_added_and_removed_by_type() {
     let mut world = world();
     let entity = world.spawn(A(1));
     let ty = ComponentType::of_chunk::<Hundred>();
@@ -396,7 +396,7 @@ fn types_as_values() {
 struct Cached(#[field(opaque)] std::cell::Cell<u32>);
 
 #[test]
-fn beside_managed_components() {
+fn chunk_components_work_beside_managed_components() {
     let mut world = chunks_of(2);
     let all: Vec<_> = (0..3)
         .map(|at| world.spawn((Managed::new(Cached(at.into())), per::<B>(), Text("x".into()))))

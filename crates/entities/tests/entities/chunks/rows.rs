@@ -13,7 +13,7 @@ fn sequence(world: &World) -> Vec<u64> {
 }
 
 #[test]
-fn chunks_are_filled_before_another_is_begun() {
+fn a_chunk_is_filled_before_another_is_created() {
     let mut world = chunks_of(10);
     for count in 1..=35_usize {
         let entity = world.spawn(A(1));
@@ -42,7 +42,7 @@ fn room_in_any_chunk_is_used() {
 }
 
 #[test]
-fn the_last_of_the_chunk_fills_the_hole() {
+fn the_last_row_of_a_chunk_fills_the_gap() {
     let mut world = chunks_of(100);
     let sets = (0..150).map(|number| (A(number), Text(number.to_string())));
     let all: Vec<_> = world.spawn_batch(sets).collect();
@@ -61,7 +61,7 @@ fn the_last_of_the_chunk_fills_the_hole() {
 }
 
 #[test]
-fn an_entity_that_moves_leaves_as_one_that_is_destroyed() {
+fn a_moved_entity_leaves_its_chunk_like_a_despawned_one() {
     let mut world = chunks_of(100);
     let all: Vec<_> = world.spawn_batch((0..100).map(A)).collect();
     world.add(all[37], B(1)).unwrap();
@@ -74,7 +74,7 @@ fn an_entity_that_moves_leaves_as_one_that_is_destroyed() {
 }
 
 #[test]
-fn a_block_that_is_removed_is_filled_from_the_tail() {
+fn a_removed_block_of_rows_is_filled_from_the_end() {
     let mut world = chunks_of(100);
     let all: Vec<_> = world.spawn_batch((0..100).map(A)).collect();
     world.batch(&all[10..20]).despawn().unwrap();
@@ -88,7 +88,7 @@ fn a_block_that_is_removed_is_filled_from_the_tail() {
 }
 
 #[test]
-fn a_chunk_goes_when_its_last_entity_leaves() {
+fn a_chunk_is_freed_when_its_last_entity_leaves() {
     let mut world = chunks_of(4);
     let all: Vec<_> = world.spawn_many(A(1), 12).collect();
     for entity in &all[4..7] {
@@ -132,7 +132,7 @@ fn entities_are_listed_by_archetype_chunk_and_index() {
 }
 
 #[test]
-fn the_last_chunk_takes_the_place_of_one_that_goes() {
+fn the_last_chunk_takes_the_place_of_a_freed_one() {
     let mut world = chunks_of(2);
     let all: Vec<_> = world.spawn_many(A(1), 10).collect();
     let before = sequence(&world);

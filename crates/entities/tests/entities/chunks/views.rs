@@ -7,7 +7,7 @@ use ancho_entities::{ComponentType, EntityError};
 use crate::common::{A, B, Tag, Text, both, chunks_of};
 
 #[test]
-fn a_chunk_says_what_it_has() {
+fn a_chunk_lists_its_components() {
     for mut world in both() {
         world.spawn_many((A(1), Tag), 5);
         let archetype = world.archetype::<(A, Tag)>();
@@ -65,7 +65,7 @@ fn components_can_be_changed_chunk_by_chunk() {
 }
 
 #[test]
-fn bytes_are_those_of_the_values() {
+fn byte_slices_show_the_values() {
     for mut world in both() {
         world.spawn_batch([A(1), A(2)]);
         let chunk = world.chunks().next().unwrap();
@@ -78,7 +78,7 @@ fn bytes_are_those_of_the_values() {
 }
 
 #[test]
-fn a_chunk_has_a_number_of_its_own_as_long_as_it_lives() {
+fn a_chunk_has_a_unique_number_while_it_lives() {
     let mut world = chunks_of(2);
     let mut seen = BTreeSet::new();
     for round in 0..5 {

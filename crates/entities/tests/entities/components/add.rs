@@ -5,7 +5,7 @@ use ancho_entities::{ComponentType, Entity, EntityError};
 use crate::common::{A, B, C, Given, Hundred, Tag, Text, both, strict, world};
 
 #[test]
-fn add_says_whether_something_was_new() {
+fn add_returns_whether_a_component_is_new() {
     for mut world in both() {
         let entity = world.spawn(());
         assert!(world.add(entity, A(1)).unwrap());
@@ -17,7 +17,7 @@ fn add_says_whether_something_was_new() {
 }
 
 #[test]
-fn adding_a_value_replaces_one_that_is_there() {
+fn adding_a_value_replaces_the_present_one() {
     // As 1.x has it
     let mut world = world();
     let entity = world.spawn((A(1), Text("old".into())));
@@ -30,7 +30,7 @@ fn adding_a_value_replaces_one_that_is_there() {
 }
 
 #[test]
-fn adding_a_type_keeps_a_value_that_is_there() {
+fn adding_a_type_keeps_the_present_value() {
     // As 1.x has it
     let mut world = world();
     let entity = world.spawn((A(1), Hundred(7)));
@@ -59,7 +59,7 @@ fn a_type_that_is_added_begins_with_its_default() {
 }
 
 #[test]
-fn adding_what_is_there_is_an_error_in_a_strict_world() {
+fn adding_a_present_component_is_an_error_in_a_strict_world() {
     // As 2018 has it
     let mut world = strict();
     let entity = world.spawn((A(1), Text("old".into())));
@@ -80,7 +80,7 @@ fn adding_what_is_there_is_an_error_in_a_strict_world() {
 }
 
 #[test]
-fn nothing_can_be_added_to_what_is_not_there() {
+fn adding_to_a_missing_entity_is_an_error() {
     for mut world in both() {
         let entity = world.spawn(A(1));
         world.despawn(entity).unwrap();
@@ -95,7 +95,7 @@ fn nothing_can_be_added_to_what_is_not_there() {
 }
 
 #[test]
-fn adding_nothing_does_nothing_and_still_wants_an_entity() {
+fn adding_nothing_does_nothing_and_still_needs_an_entity() {
     for mut world in both() {
         let entity = world.spawn(A(1));
         let (before, version) = (world.state_hash(), world.component_order_version::<A>());

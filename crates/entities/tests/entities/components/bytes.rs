@@ -46,7 +46,7 @@ fn bytes_have_to_be_as_many_as_the_component_takes() {
 }
 
 #[test]
-fn what_is_not_bytes_is_not_read_or_written_as_such() {
+fn types_that_are_not_plain_bytes_are_not_accessed_as_bytes() {
     for mut world in both() {
         let set = (Text("mine".into()), Switch(true), Padded::default(), Opaque(3), Link::null());
         let entity = world.spawn(set);

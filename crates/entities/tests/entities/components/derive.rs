@@ -35,7 +35,7 @@ struct Inventory {
 struct Tag;
 
 #[test]
-fn what_a_type_can_do_is_found_out() {
+fn the_derive_detects_the_traits_of_a_type() {
     is(abilities::<Position>(), "bytes", "default");
     is(abilities::<Name>(), "clone", "none");
     is(abilities::<Inventory>(), "none", "default");
@@ -43,7 +43,7 @@ fn what_a_type_can_do_is_found_out() {
 }
 
 #[test]
-fn components_have_the_name_of_their_type_or_a_given_one() {
+fn components_have_the_name_of_their_type_or_a_custom_name() {
     assert_eq!(Position::name(), std::any::type_name::<Position>());
     assert_eq!(Name::name(), "hero name");
 }
@@ -70,7 +70,7 @@ struct Marked<T> {
 }
 
 #[test]
-fn generic_types_do_what_their_bounds_say() {
+fn generic_types_follow_their_bounds() {
     is(abilities::<Pair<u8>>(), "none", "none");
     is(abilities::<CopyPair<u8>>(), "bytes", "none");
     is(abilities::<Sized<4>>(), "clone", "none");
@@ -80,7 +80,7 @@ fn generic_types_do_what_their_bounds_say() {
 }
 
 #[test]
-fn types_without_parameters_have_a_place_for_their_number() {
+fn types_without_parameters_have_a_static_slot() {
     assert!(Position::slot().is_some());
     assert!(std::ptr::eq(Tag::slot().unwrap(), Tag::slot().unwrap()));
     assert!(Pair::<u8>::slot().is_none());
@@ -109,7 +109,7 @@ struct Window {
 }
 
 #[test]
-fn managed_components_are_derived_as_others_are() {
+fn managed_components_are_derived_like_others() {
     fn abilities<T: ManagedComponent>() -> (String, String) {
         (format!("{:?}", T::duplicate()), format!("{:?}", T::initial()))
     }
@@ -181,7 +181,7 @@ mod shadowed {
 }
 
 #[test]
-fn names_of_the_user_are_not_in_the_way() {
+fn user_types_that_shadow_the_prelude_do_not_conflict() {
     is(abilities::<shadowed::Position>(), "bytes", "default");
     is(abilities::<shadowed::Both<u8>>(), "none", "none");
 }

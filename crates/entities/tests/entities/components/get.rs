@@ -78,7 +78,7 @@ fn writing_counts_as_a_change_and_reading_does_not() {
 }
 
 #[test]
-fn has_asks_for_all_and_is_no_error() {
+fn has_tests_for_all_types_and_is_never_an_error() {
     for mut world in both() {
         let entity = world.spawn((A(1), Tag));
         assert!(world.has::<A>(entity) && world.has::<Tag>(entity));

@@ -323,7 +323,7 @@ impl Component for Fickle {
 }
 
 #[test]
-fn a_type_that_changes_its_mind() {
+fn a_type_with_inconsistent_properties() {
     let mut world = World::with_settings("hostile", settings());
     let first = ComponentType::of::<Fickle>();
     for round in 0..40 {
@@ -440,7 +440,7 @@ impl Iterator for Unfused {
 }
 
 #[test]
-fn an_iterator_is_not_asked_again_after_its_end() {
+fn an_iterator_is_not_called_after_its_end() {
     let mut world = World::with_settings("hostile", settings());
     let mut sets = Unfused(0);
     let created = world.spawn_batch(&mut sets);

@@ -5,7 +5,7 @@ use ancho_entities::{ComponentType, Entity, EntityError};
 use crate::common::{A, B, C, Tag, Text, both, strict, world};
 
 #[test]
-fn remove_says_whether_something_was_there() {
+fn remove_returns_whether_a_component_was_present() {
     for mut world in both() {
         let entity = world.spawn((A(1), B(2), Text("kept".into())));
         assert_eq!(world.remove::<A>(entity), Ok(true));
@@ -20,7 +20,7 @@ fn remove_says_whether_something_was_there() {
 }
 
 #[test]
-fn removing_what_is_not_there_does_nothing() {
+fn removing_a_missing_component_does_nothing() {
     // As 1.x has it
     let mut world = world();
     let entity = world.spawn(A(1));
@@ -41,7 +41,7 @@ fn removing_what_is_not_there_does_nothing() {
 }
 
 #[test]
-fn removing_what_is_not_there_is_an_error_in_a_strict_world() {
+fn removing_a_missing_component_is_an_error_in_a_strict_world() {
     // As 2018 has it
     let mut world = strict();
     let entity = world.spawn(A(1));
@@ -91,7 +91,7 @@ fn removing_nothing_does_nothing() {
 }
 
 #[test]
-fn a_component_can_be_taken_out() {
+fn a_component_can_be_taken() {
     for mut world in both() {
         let entity = world.spawn((A(1), Text("mine".into())));
         assert_eq!(world.take::<Text>(entity), Ok(Text("mine".into())));

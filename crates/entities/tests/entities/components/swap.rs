@@ -54,7 +54,7 @@ fn entities_with_other_components_cannot_be_exchanged() {
 }
 
 #[test]
-fn shared_values_and_enabled_bits_are_exchanged_too() {
+fn shared_values_and_enabled_bits_are_exchanged() {
     #[derive(SharedComponent, Clone, Debug, PartialEq, Eq, Hash)]
     struct Team(u8);
 

@@ -31,7 +31,7 @@ fn an_entity_has_one_component_of_each_type() {
 }
 
 #[test]
-fn a_type_twice_is_refused_for_entities_that_are_there_too() {
+fn a_type_twice_is_refused_for_existing_entities() {
     for mut world in both() {
         let a = ComponentType::of::<A>();
         let entity = world.spawn(Text("kept".into()));
@@ -50,7 +50,7 @@ fn a_type_twice_is_refused_for_entities_that_are_there_too() {
 }
 
 #[test]
-fn components_hold_what_rust_types_hold() {
+fn components_can_be_any_rust_type() {
     // DIFFERENCE: any type that can cross threads, also one that owns memory. Other types do not compile.
     #[derive(Component, Clone, Debug, PartialEq)]
     struct Rich {
@@ -108,7 +108,7 @@ fn a_name_belongs_to_one_type() {
 }
 
 #[test]
-fn a_type_says_what_it_is() {
+fn a_type_reports_its_properties() {
     let a = ComponentType::of::<A>();
     assert_eq!((a.name(), a.size(), a.align()), ("game::A", 4, 4));
     assert!(!a.is_tag() && !a.is_runtime());
@@ -222,7 +222,7 @@ fn the_state_hash_does_not_depend_on_the_paths_of_types() {
 }
 
 #[test]
-fn the_stable_name_of_a_type_has_no_paths_unless_it_was_set() {
+fn the_default_stable_name_has_no_paths() {
     #[derive(Component)]
     #[component(name = "game::Generic")]
     struct Generic<T>(T);
@@ -269,7 +269,7 @@ fn two_types_of_a_world_with_one_stable_name_have_no_state_hash() {
 }
 
 #[test]
-fn the_state_hash_tells_tags_apart() {
+fn the_state_hash_distinguishes_tags() {
     #[derive(Component)]
     struct Calm;
 

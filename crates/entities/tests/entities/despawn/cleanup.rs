@@ -24,7 +24,7 @@ struct Registered;
 struct Resource(#[field(opaque)] Arc<()>);
 
 #[test]
-fn despawning_leaves_what_stays() {
+fn despawning_leaves_cleanup_components() {
     for mut world in both() {
         let entity = world.spawn((A(1), Handle(7), Text("x".into()), Registered, Tag));
         assert_eq!(world.despawn(entity), Ok(true));
@@ -41,7 +41,7 @@ fn despawning_leaves_what_stays() {
 }
 
 #[test]
-fn what_is_left_is_told_from_what_lives() {
+fn remains_are_distinguished_from_live_entities() {
     for mut world in both() {
         let (entity, other) = (world.spawn((A(1), Handle(7), Registered)), world.spawn(Handle(8)));
         let plain = world.spawn(A(1));
@@ -67,7 +67,7 @@ fn what_is_left_is_told_from_what_lives() {
 }
 
 #[test]
-fn despawning_what_is_left_changes_nothing() {
+fn despawning_remains_changes_nothing() {
     for mut world in both() {
         let all: Vec<_> = world.spawn_many((A(1), Handle(7)), 5).collect();
         for &entity in &all {
@@ -87,7 +87,7 @@ fn despawning_what_is_left_changes_nothing() {
 }
 
 #[test]
-fn the_entity_goes_with_the_last_that_stays() {
+fn the_entity_disappears_with_its_last_cleanup_component() {
     type Removal = fn(&mut Checked, Entity);
     let removals: [Removal; 3] = [
         |world, entity| assert_eq!(world.remove::<Handle>(entity), Ok(true)),
@@ -121,7 +121,7 @@ fn the_entity_goes_with_the_last_that_stays() {
 }
 
 #[test]
-fn everything_that_is_left_can_be_removed_at_once() {
+fn all_cleanup_components_can_be_removed_in_one_call() {
     for mut world in both() {
         let entity = world.spawn((A(1), Handle(7), Registered));
         world.despawn(entity).unwrap();
@@ -134,7 +134,7 @@ fn everything_that_is_left_can_be_removed_at_once() {
 }
 
 #[test]
-fn a_living_entity_stays_when_they_are_removed() {
+fn a_live_entity_stays_when_its_cleanup_components_are_removed() {
     for mut world in both() {
         let entity = world.spawn(Handle(7));
         assert_eq!(world.remove::<Handle>(entity), Ok(true));
@@ -145,7 +145,7 @@ fn a_living_entity_stays_when_they_are_removed() {
 }
 
 #[test]
-fn ids_come_again_only_when_nothing_is_left() {
+fn ids_are_reused_only_when_no_cleanup_component_is_left() {
     for mut world in both() {
         let all: Vec<_> = world.spawn_many((A(1), Handle(7)), 512).collect();
         assert_eq!(world.batch(&all).despawn(), Ok(512));
@@ -167,7 +167,7 @@ fn ids_come_again_only_when_nothing_is_left() {
 }
 
 #[test]
-fn what_is_left_may_get_more_and_lives_until_that_is_gone() {
+fn remains_can_get_components_and_exist_until_they_are_removed() {
     for mut world in both() {
         let entity = world.spawn((A(1), Handle(7)));
         world.despawn(entity).unwrap();
@@ -192,7 +192,7 @@ fn what_is_left_may_get_more_and_lives_until_that_is_gone() {
 }
 
 #[test]
-fn what_is_left_and_got_more_can_be_despawned_again() {
+fn remains_with_new_components_can_be_despawned_again() {
     for mut world in both() {
         let entity = world.spawn((A(1), Handle(7)));
         world.despawn(entity).unwrap();
@@ -208,7 +208,7 @@ fn what_is_left_and_got_more_can_be_despawned_again() {
 }
 
 #[test]
-fn archetypes_are_set_only_if_nothing_that_stays_is_lost() {
+fn set_archetype_is_refused_if_it_would_lose_a_cleanup_component() {
     for mut world in both() {
         let entity = world.spawn((A(1), Handle(7)));
         let without = world.archetype::<(A, B)>();
@@ -233,7 +233,7 @@ fn archetypes_are_set_only_if_nothing_that_stays_is_lost() {
 }
 
 #[test]
-fn slices_and_all_of_them() {
+fn slices_and_whole_worlds_leave_cleanup_components() {
     for limit in [3, 1000] {
         let mut world = chunks_of(limit);
         let plain: Vec<_> = world.spawn_many(A(1), 10).collect();
@@ -258,7 +258,7 @@ fn slices_and_all_of_them() {
 }
 
 #[test]
-fn a_strict_slice_may_name_what_is_left_but_not_what_is_gone() {
+fn in_a_strict_world_a_slice_can_list_remains_but_no_dead_entities() {
     let mut world = strict();
     let staying = world.spawn((A(1), Handle(1)));
     let other = world.spawn(A(1));
@@ -307,7 +307,7 @@ fn each_value_is_dropped_once_and_when_it_is_removed() {
 }
 
 #[test]
-fn forks_have_what_is_left_for_themselves() {
+fn forks_have_separate_remains() {
     let mut world = chunks_of(3);
     let value = Arc::new(());
     let all: Vec<_> = world.spawn_many((Resource(value.clone()), A(1)), 7).collect();
@@ -327,7 +327,7 @@ fn forks_have_what_is_left_for_themselves() {
 }
 
 #[test]
-fn nothing_changes_if_there_is_no_memory_for_what_is_left() {
+fn nothing_changes_without_memory_for_the_remains() {
     let arena = ChunkArena::with_limit(16 * 1024);
     let mut world = Checked::with_settings(WorldSettings::new().arena(arena.clone()));
     let all: Vec<_> = world.spawn_many((A(1), Handle(1)), 5).collect();
@@ -340,7 +340,7 @@ fn nothing_changes_if_there_is_no_memory_for_what_is_left() {
 }
 
 #[test]
-fn trackers_and_names_know_it_until_it_is_gone() {
+fn trackers_and_names_keep_remains_until_they_disappear() {
     let mut world = world();
     let mut tracker = EntityTracker::new();
     let entity = world.spawn((A(1), Handle(1)));
@@ -358,7 +358,7 @@ fn trackers_and_names_know_it_until_it_is_gone() {
 }
 
 #[test]
-fn instances_do_not_have_what_stays_and_what_is_left_has_none() {
+fn instances_have_no_cleanup_components_and_remains_have_no_instances() {
     for mut world in both() {
         let value = Arc::new(());
         let source = world.spawn((A(1), Handle(7), Registered, Resource(value.clone())));
@@ -385,7 +385,7 @@ fn instances_do_not_have_what_stays_and_what_is_left_has_none() {
 }
 
 #[test]
-fn what_stays_and_cannot_be_duplicated_is_no_hindrance() {
+fn cleanup_components_that_cannot_be_duplicated_do_not_prevent_instances() {
     #[derive(Component)]
     #[component(name = "game::Unique", cleanup)]
     struct Unique(u32);
@@ -397,7 +397,7 @@ fn what_stays_and_cannot_be_duplicated_is_no_hindrance() {
 }
 
 #[test]
-fn the_mark_of_what_was_despawned_is_nobodys_to_give_or_take() {
+fn the_tag_of_remains_can_be_neither_added_nor_removed() {
     for mut world in both() {
         let residue = world.spawn((A(1), Handle(7)));
         world.despawn(residue).unwrap();

@@ -48,7 +48,7 @@ impl Mixer {
 }
 
 #[test]
-fn added_removed_and_destroyed_are_each_noticed_once() {
+fn additions_removals_and_despawns_are_each_detected_once() {
     for mut world in both() {
         let mut mixer = Mixer::default();
         let all: Vec<_> = world.spawn_batch((0..6).map(|n| (A(n), Sound(n * 10)))).collect();
@@ -83,7 +83,7 @@ fn added_removed_and_destroyed_are_each_noticed_once() {
 }
 
 #[test]
-fn of_many_entities_each_is_noticed_for_what_happened_to_it() {
+fn each_of_many_entities_is_detected_for_its_own_change() {
     // A third keep their sound, a third lose it, a third are despawned, by every available call.
     for mut world in both() {
         let mut mixer = Mixer::default();

@@ -10,7 +10,7 @@ use crate::common::{A, B, Checked, Text, both, chunks_of, strict, world};
 struct Counted(#[field(opaque)] Arc<()>);
 
 #[test]
-fn destroying_what_is_not_there_is_no_error() {
+fn despawning_a_missing_entity_is_no_error() {
     // As 1.x has it
     let mut world = world();
     let entity = world.spawn(A(1));
@@ -25,7 +25,7 @@ fn destroying_what_is_not_there_is_no_error() {
 }
 
 #[test]
-fn destroying_what_is_not_there_is_an_error_in_a_strict_world() {
+fn despawning_a_missing_entity_is_an_error_in_a_strict_world() {
     // As 2018 has it
     let mut world = strict();
     let entity = world.spawn(A(1));
@@ -68,7 +68,7 @@ fn slices_may_be_in_any_order_and_of_any_archetypes() {
 }
 
 #[test]
-fn all_entities_are_destroyed_at_once() {
+fn all_entities_can_be_despawned_in_one_call() {
     for mut world in both() {
         let old = world.spawn(A(1));
         world.spawn_many((A(1), Text("x".into())), 1000);
@@ -82,7 +82,7 @@ fn all_entities_are_destroyed_at_once() {
 }
 
 #[test]
-fn components_are_dropped_at_once_and_once() {
+fn components_are_dropped_immediately_and_once() {
     for mut world in both() {
         let value = Arc::new(());
         let all: Vec<_> = world.spawn_many((A(0), Counted(value.clone())), 20).collect();
@@ -102,7 +102,7 @@ fn components_are_dropped_at_once_and_once() {
 }
 
 #[test]
-fn the_memory_of_an_emptied_chunk_goes_back() {
+fn the_memory_of_an_emptied_chunk_is_returned() {
     let arena = ChunkArena::new();
     let settings = WorldSettings::new().chunk_capacity_limit(10).arena(arena.clone());
     let mut world = Checked::with_settings(settings);

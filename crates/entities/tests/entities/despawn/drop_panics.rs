@@ -109,7 +109,7 @@ fn nothing_leaks_or_is_dropped_twice_in_worlds_that_share_memory() {
 }
 
 #[test]
-fn nothing_leaks_when_a_world_goes() {
+fn nothing_leaks_when_a_world_is_dropped() {
     survives(Call::Drop, "world", Scene::new, |scene| {
         let world = scene.worlds.remove(0);
         drop(world);
@@ -117,7 +117,7 @@ fn nothing_leaks_when_a_world_goes() {
 }
 
 #[test]
-fn nothing_leaks_when_worlds_that_share_memory_go() {
+fn nothing_leaks_when_worlds_that_share_memory_are_dropped() {
     for order in [[0, 0], [1, 0]] {
         survives(Call::Drop, "worlds", Scene::forked, |scene| {
             let all = scene.all.clone();
@@ -130,7 +130,7 @@ fn nothing_leaks_when_worlds_that_share_memory_go() {
 }
 
 #[test]
-fn nothing_leaks_when_a_duplicate_goes() {
+fn nothing_leaks_when_a_duplicate_is_dropped() {
     survives(Call::Drop, "duplicate", Scene::new, |scene| {
         drop(scene.world().duplicate().unwrap());
     });
@@ -159,7 +159,7 @@ fn values_that_are_overwritten_in_place_are_dropped() {
 }
 
 #[test]
-fn what_was_to_go_is_gone() {
+fn despawned_entities_are_gone_after_a_panic() {
     // A destructor that panics keeps neither its entity nor the others of the call alive.
     let all_gone: [(&str, Action); 3] = [
         ("despawn", |world, all| all.iter().for_each(|entity| ignore(world.despawn(*entity)))),

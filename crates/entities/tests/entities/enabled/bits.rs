@@ -27,7 +27,7 @@ pub(crate) static AIM: LazyLock<ComponentType> = LazyLock::new(|| {
 });
 
 #[test]
-fn components_begin_enabled_however_they_come() {
+fn components_start_enabled_however_they_are_added() {
     for mut world in both() {
         let spawned = world.spawn((Engine(1), Lit));
         let many: Vec<_> = world.spawn_many((Engine(1), Label("x".into())), 3).collect();
@@ -52,7 +52,7 @@ fn components_begin_enabled_however_they_come() {
 }
 
 #[test]
-fn data_tags_and_runtime_types_are_switched_each_for_itself() {
+fn components_tags_and_runtime_types_are_enabled_separately() {
     let mut world = world();
     let all: Vec<_> = world.spawn_many((Engine(5), Lit, Label("x".into())), 3).collect();
     let entities = &mut world;
@@ -77,7 +77,7 @@ fn data_tags_and_runtime_types_are_switched_each_for_itself() {
 }
 
 #[test]
-fn what_cannot_be_switched_is_refused() {
+fn types_that_are_not_enableable_are_refused() {
     for mut world in both() {
         let entity = world.spawn((A(1), Engine(1)));
         let gone = world.spawn(Engine(1));
@@ -106,7 +106,7 @@ fn what_cannot_be_switched_is_refused() {
 }
 
 #[test]
-fn a_runtime_type_is_enableable_or_not_for_good() {
+fn a_runtime_type_cannot_be_registered_again_as_enableable() {
     let aim = RuntimeType::new("game::Aim", 8, 4);
     assert_eq!(ComponentType::register(aim.clone().enableable()), Ok(*AIM));
     let refused = ComponentType::register(aim).unwrap_err();
@@ -121,7 +121,7 @@ fn a_runtime_type_is_enableable_or_not_for_good() {
 }
 
 #[test]
-fn values_can_be_used_while_switched_off() {
+fn disabled_components_can_be_read_and_written() {
     let mut world = world();
     let entity = world.spawn((Engine(1), Label("a".into())));
     let entities = &mut world;
@@ -138,7 +138,7 @@ fn values_can_be_used_while_switched_off() {
 }
 
 #[test]
-fn adding_what_is_switched_off_keeps_it_so() {
+fn adding_a_disabled_component_again_keeps_it_disabled() {
     let mut world = world();
     let entity = world.spawn((Engine(1), Lit));
     let entities = &mut world;
@@ -157,7 +157,7 @@ fn adding_what_is_switched_off_keeps_it_so() {
 }
 
 #[test]
-fn what_was_removed_while_switched_off_comes_back_enabled() {
+fn a_component_removed_while_disabled_is_added_enabled() {
     for mut world in both() {
         let entity = world.spawn((Engine(1), Label("a".into())));
         let entities = &mut world;
@@ -174,7 +174,7 @@ fn what_was_removed_while_switched_off_comes_back_enabled() {
 }
 
 #[test]
-fn switching_is_no_structural_change() {
+fn enabling_is_no_structural_change() {
     let mut world = chunks_of(4);
     let all: Vec<_> = world.spawn_many(Engine(1), 10).collect();
     let archetype =
@@ -193,7 +193,7 @@ fn switching_is_no_structural_change() {
 }
 
 #[test]
-fn switching_counts_as_a_change_of_the_chunk_even_to_the_same() {
+fn enabling_counts_as_a_change_even_without_effect() {
     let mut world = chunks_of(2);
     let all: Vec<_> = world.spawn_many((Engine(1), Lit, A(1)), 6).collect();
     for enabled in [true, false, false, true] {
@@ -219,7 +219,7 @@ fn switching_counts_as_a_change_of_the_chunk_even_to_the_same() {
 }
 
 #[test]
-fn masks_and_counts_tell_of_whole_chunks() {
+fn masks_and_counts_cover_whole_chunks() {
     let mut world = chunks_of(70);
     let all: Vec<_> = world.spawn_many((Engine(1), A(1)), 100).collect();
     for at in [0, 63, 64, 69, 70, 99] {
@@ -236,7 +236,7 @@ fn masks_and_counts_tell_of_whole_chunks() {
 }
 
 #[test]
-fn forks_switch_for_themselves() {
+fn forks_enable_and_disable_separately() {
     let mut world = world();
     let entity = world.spawn((Engine(1), A(1)));
     world.set_component_enabled::<Engine>(entity, false).unwrap();
@@ -250,7 +250,7 @@ fn forks_switch_for_themselves() {
 }
 
 #[test]
-fn switching_needs_no_copy_of_what_a_fork_shares() {
+fn enabling_does_not_copy_chunks_shared_with_a_fork() {
     let arena = ChunkArena::with_limit(16 * 1024);
     let mut world = Checked::with_settings(WorldSettings::new().arena(arena.clone()));
     let entity = world.spawn((Engine(1), A(1)));
@@ -261,7 +261,7 @@ fn switching_needs_no_copy_of_what_a_fork_shares() {
 }
 
 #[test]
-fn one_after_the_other_is_switched_in_its_own_mask_and_marked_in_its_own_column() {
+fn several_types_are_enabled_in_their_own_masks_and_columns() {
     let mut world = chunks_of(150);
     let all: Vec<_> = world.spawn_many((Engine(1), Lit, Label("x".into()), A(1)), 400).collect();
     for round in 0..4 {

@@ -53,14 +53,14 @@ struct Script {
 const MOST: usize = 400;
 
 #[test]
-fn bits_follow_through_chunks_of_three() {
+fn enabled_bits_follow_entities_in_chunks_of_three() {
     for seed in 1..=3 {
         Script::new(chunks_of(3), seed).run(250, 12);
     }
 }
 
 #[test]
-fn bits_follow_through_chunks_of_more_than_a_word() {
+fn enabled_bits_follow_entities_in_chunks_of_more_than_a_word() {
     for seed in 1..=3 {
         Script::new(chunks_of(70), seed).run(250, 100);
     }

@@ -25,7 +25,7 @@ fn all_entities_are_listed_and_counted() {
 }
 
 #[test]
-fn archetypes_and_names_are_no_entities() {
+fn archetypes_and_names_are_not_listed() {
     for mut world in both() {
         world.archetype::<(A, B)>();
         let entity = world.spawn(A(1));

@@ -65,7 +65,7 @@ fn for_each_missing(mut function: impl FnMut(&mut World, Entity, Entity, bool)) 
 }
 
 #[test]
-fn asked_for() {
+fn exists_and_has() {
     for_each_missing(|world, _, entity, _| {
         assert!(!world.exists(entity));
         assert!(!world.exists(entity));
@@ -207,7 +207,7 @@ fn destroyed_among_others() {
 }
 
 #[test]
-fn entities_of_another_world_are_told_by_their_place_alone() {
+fn entities_of_another_world_are_identified_by_index_and_version_only() {
     // Two worlds hand out the same ids; an id does not contain its world.
     let [mut ours, mut theirs] = both();
     let (mine, yours) = (ours.spawn(A(1)), theirs.spawn(A(2)));
@@ -216,7 +216,7 @@ fn entities_of_another_world_are_told_by_their_place_alone() {
 }
 
 #[test]
-fn references_to_what_is_not_there_are_only_names() {
+fn references_to_missing_entities_are_allowed() {
     use crate::common::Link;
 
     for mut world in both() {
@@ -244,7 +244,7 @@ fn references_to_what_is_not_there_are_only_names() {
 }
 
 #[test]
-fn a_tracker_of_another_world_is_told_what_this_one_has() {
+fn a_tracker_of_another_world_reports_the_entities_of_this_one() {
     let [mut ours, mut theirs] = both();
     let mut tracker = EntityTracker::new();
     let first = theirs.spawn_many(A(1), 5000).next().unwrap();
@@ -261,7 +261,7 @@ fn a_tracker_of_another_world_is_told_what_this_one_has() {
 }
 
 #[test]
-fn refusals_that_give_the_value_back_convert_to_the_error_alone() {
+fn rejected_values_convert_to_their_error() {
     fn all(world: &mut World, entity: Entity) -> Result<(), EntityError> {
         world.set(entity, A(1))?;
         world.add(entity, (B(2), Text("moved".into())))?;

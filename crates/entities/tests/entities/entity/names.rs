@@ -29,7 +29,7 @@ fn names_have_any_length() {
 }
 
 #[test]
-fn what_is_not_there_has_no_name() {
+fn a_missing_entity_has_no_name() {
     for mut world in both() {
         let entity = world.spawn(());
         world.set_name(entity, "old").unwrap();

@@ -31,7 +31,7 @@ fn the_lists_are_exact_over_several_calls() {
 }
 
 #[test]
-fn what_came_and_went_in_between_is_in_neither_list() {
+fn entities_created_and_destroyed_in_between_are_in_neither_list() {
     for mut world in both() {
         let mut tracker = EntityTracker::new();
         let kept = world.spawn(A(1));
@@ -44,7 +44,7 @@ fn what_came_and_went_in_between_is_in_neither_list() {
 }
 
 #[test]
-fn an_index_that_was_used_twice_in_between_is_told_once() {
+fn an_index_reused_twice_in_between_is_reported_once() {
     for mut world in both() {
         let mut tracker = EntityTracker::new();
         let first = world.spawn(A(1));
@@ -58,7 +58,7 @@ fn an_index_that_was_used_twice_in_between_is_told_once() {
 }
 
 #[test]
-fn moves_and_values_are_no_changes() {
+fn moves_and_writes_are_no_changes() {
     for mut world in both() {
         let mut tracker = EntityTracker::new();
         let all: Vec<_> = world.spawn_many(A(1), 3).collect();
@@ -72,7 +72,7 @@ fn moves_and_values_are_no_changes() {
 }
 
 #[test]
-fn everything_may_go_at_once() {
+fn all_entities_can_be_destroyed_in_one_step() {
     for mut world in both() {
         let mut tracker = EntityTracker::new();
         let all: Vec<_> = world.spawn_many(A(1), 5000).collect();
@@ -84,7 +84,7 @@ fn everything_may_go_at_once() {
 }
 
 #[test]
-fn trackers_know_nothing_of_each_other() {
+fn trackers_are_independent() {
     let mut world = world();
     let [mut one, mut other] = [EntityTracker::new(), EntityTracker::new()];
     let a = world.spawn(());

@@ -174,7 +174,7 @@ fn enums_are_hashed_with_the_index_of_their_variant() {
 }
 
 #[test]
-fn enums_say_what_their_variants_are() {
+fn shapes_of_enums_list_their_variants() {
     let FieldKind::Enum(variants) = Order::SHAPE.kind else { panic!("{:?}", Order::SHAPE) };
     let names: Vec<&str> = variants.iter().map(|variant| variant.name).collect();
     assert_eq!(names, ["Idle", "Follow", "Build"]);
@@ -312,7 +312,7 @@ where
 struct Marker;
 
 #[test]
-fn parameters_are_looked_into_where_they_are_used() {
+fn type_parameters_are_fields_where_they_are_used() {
     let many = [entity(1), entity(2)];
     let map = BTreeMap::from([(1, vec![None, Some(entity(3))])]);
     let (amount, same) = ((entity(4), 9), (Entity::NULL, 9));
@@ -383,7 +383,7 @@ mod shadowed {
 }
 
 #[test]
-fn names_of_the_user_are_not_in_the_way() {
+fn user_types_that_shadow_the_prelude_do_not_conflict() {
     assert_eq!(shadowed::Position::SHAPE.fields().len(), 3);
     assert!(has_entities::<shadowed::Choice>());
     assert!(!has_entities::<shadowed::Both<u8>>());

@@ -113,13 +113,13 @@ fn collections_write_their_length_first() {
 }
 
 #[test]
-fn boxes_write_what_is_in_them() {
+fn boxes_write_their_contents() {
     writes(Box::new(7_u8), &[7]);
     writes(Box::new(Box::new((7_u8, 8_u8))), &[7, 8]);
 }
 
 #[test]
-fn where_a_text_ends_matters() {
+fn the_end_of_a_text_matters() {
     let pair = |first: &str, second: &str| hash(&(first.to_owned(), second.to_owned()));
     assert_ne!(pair("ab", "c"), pair("a", "bc"));
     assert_ne!(hash(&vec![vec![1_u8], vec![]]), hash(&vec![vec![], vec![1_u8]]));
@@ -128,7 +128,7 @@ fn where_a_text_ends_matters() {
 /// The fourth lane of a `Vec3A` holds arbitrary bits of the last operation.
 #[cfg(feature = "glam")]
 #[test]
-fn lanes_without_a_name_are_not_hashed() {
+fn unnamed_simd_lanes_are_not_hashed() {
     use glam::{Affine3A, Mat3A, Vec3, Vec3A, Vec4};
 
     let [a, b] = [5.0, 6.0].map(|rest| Vec3A::from_vec4(Vec4::new(1.0, 2.0, 3.0, rest)));
@@ -162,7 +162,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
 
     #[test]
-    fn all_at_once_is_one_by_one(
+    fn hashing_a_slice_equals_hashing_its_elements(
         words in proptest::collection::vec(any::<[u32; 3]>(), 0..300),
         numbers in proptest::collection::vec(floats(), 0..300),
     ) {

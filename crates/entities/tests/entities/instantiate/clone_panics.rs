@@ -141,7 +141,7 @@ fn nothing_leaks_when_the_others_of_a_shared_chunk_are_dropped() {
 }
 
 #[test]
-fn what_could_not_be_copied_is_as_it_was_for_the_other() {
+fn a_chunk_that_could_not_be_copied_is_unchanged_for_the_other_world() {
     for (what, action) in WRITES {
         survives(Call::Clone, what, Scene::forked, |scene| {
             let hash = scene.worlds[1].state_hash();
@@ -183,7 +183,7 @@ fn nothing_leaks_when_a_world_cannot_be_duplicated() {
 }
 
 #[test]
-fn a_fork_of_a_fork_is_as_safe() {
+fn a_fork_of_a_fork_is_safe() {
     let forked_twice = || {
         let mut scene = Scene::forked();
         let fork = scene.worlds[1].fork().unwrap();

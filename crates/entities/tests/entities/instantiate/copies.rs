@@ -42,7 +42,7 @@ struct Stays(u32);
 struct Alone;
 
 #[test]
-fn references_inside_are_replaced_and_those_outside_are_kept() {
+fn references_inside_the_set_are_remapped_and_others_kept() {
     for mut world in both() {
         let outside = world.spawn(Tag);
         let all: Vec<_> = world.spawn_many(A(0), 20).collect();
@@ -127,7 +127,7 @@ fn copies_of_prefabs_are_prefabs_and_groups_are_not_followed() {
 }
 
 #[test]
-fn what_stays_is_not_copied() {
+fn cleanup_components_are_not_copied() {
     let mut world = world();
     let source = world.spawn((A(1), Stays(7)));
     let copies = world.copy_entities(&[source]).unwrap();

@@ -62,7 +62,7 @@ fn ten_thousand_copies_are_equal() {
 }
 
 #[test]
-fn many_are_as_one_by_one() {
+fn many_instances_equal_single_ones() {
     let (mut one, mut many) = (chunks_of(4), chunks_of(4));
     let sources = [&mut one, &mut many].map(|world| {
         let source = world.spawn((A(1), Text("x".into())));
@@ -78,7 +78,7 @@ fn many_are_as_one_by_one() {
 }
 
 #[test]
-fn none_may_be_asked_for() {
+fn zero_instances_are_allowed() {
     // DIFFERENCE: counts are `usize`, so none is negative.
     for mut world in both() {
         let source = world.spawn((A(1), Text("x".into())));
@@ -93,7 +93,7 @@ fn none_may_be_asked_for() {
 }
 
 #[test]
-fn what_is_not_there_is_refused() {
+fn a_missing_source_is_refused() {
     for mut world in both() {
         let gone = world.spawn(A(1));
         world.despawn(gone).unwrap();
@@ -112,7 +112,7 @@ fn what_is_not_there_is_refused() {
 }
 
 #[test]
-fn what_cannot_be_duplicated_is_refused() {
+fn a_source_that_cannot_be_duplicated_is_refused() {
     for mut world in both() {
         let source = world.spawn((A(1), Text("x".into()), Alone(1)));
         let before = world.state_hash();
@@ -130,7 +130,7 @@ fn what_cannot_be_duplicated_is_refused() {
 }
 
 #[test]
-fn references_to_the_source_are_to_the_instance() {
+fn references_to_the_source_become_references_to_the_instance() {
     for limit in [3, 1000] {
         let mut world = chunks_of(limit);
         let [near, far] = [world.spawn(A(1)), world.spawn(A(2))];
@@ -152,7 +152,7 @@ fn references_to_the_source_are_to_the_instance() {
 }
 
 #[test]
-fn references_of_others_to_the_source_stay() {
+fn references_of_other_entities_to_the_source_stay() {
     let mut world = world();
     let source = world.spawn(A(1));
     let other = world.spawn(Links { own: source, others: [source; 2] });
@@ -161,7 +161,7 @@ fn references_of_others_to_the_source_stay() {
 }
 
 #[test]
-fn references_in_runtime_types_are_followed() {
+fn references_in_runtime_types_are_remapped() {
     let ty = RuntimeType::new("game::Script", 24, 8).field("target", 8, FieldKind::Entity).field(
         "number",
         16,
@@ -182,7 +182,7 @@ fn references_in_runtime_types_are_followed() {
 }
 
 #[test]
-fn what_is_switched_off_stays_so() {
+fn disabled_components_stay_disabled() {
     let mut world = chunks_of(70);
     let source = world.spawn((Engine(1), Lit, A(1)));
     let entities = &mut world;
@@ -238,7 +238,7 @@ fn instances_are_new_entities() {
 }
 
 #[test]
-fn the_source_may_be_in_memory_that_a_fork_has_too() {
+fn the_source_can_be_in_memory_shared_with_a_fork() {
     for room in [0, 1, 2] {
         let mut world = chunks_of(4);
         let value = Arc::new(());
@@ -264,7 +264,7 @@ fn the_source_may_be_in_memory_that_a_fork_has_too() {
 }
 
 #[test]
-fn nothing_is_left_if_there_is_no_memory_for_all() {
+fn nothing_is_created_without_memory_for_all() {
     let arena = ChunkArena::with_limit(3 * 16 * 1024);
     let settings = WorldSettings::new().chunk_capacity_limit(4).arena(arena.clone());
     let mut world = Checked::with_settings(settings);

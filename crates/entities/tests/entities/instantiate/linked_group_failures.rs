@@ -44,7 +44,7 @@ fn forked() -> Scene {
 }
 
 #[test]
-fn no_member_is_there_when_one_cannot_be_cloned() {
+fn no_member_is_created_when_one_clone_panics() {
     for setup in [alone, forked] {
         for count in [1, 2, 7] {
             survives(Call::Clone, &format!("{count} groups"), setup, |scene| {
@@ -70,7 +70,7 @@ fn no_member_is_there_when_one_cannot_be_cloned() {
 }
 
 #[test]
-fn all_members_go_when_one_cannot_be_dropped() {
+fn all_members_are_despawned_when_one_destructor_panics() {
     for setup in [alone, forked] {
         for stays in [false, true] {
             let setup = || {
@@ -175,7 +175,7 @@ fn no_group_is_despawned_in_part_without_memory() {
 }
 
 #[test]
-fn the_last_of_a_shared_chunk_goes_without_memory() {
+fn the_last_entity_of_a_shared_chunk_is_despawned_without_memory() {
     let arena = ChunkArena::with_limit(2 * CHUNK);
     let mut world = World::with_settings("Simulation", WorldSettings::new().arena(arena.clone()));
     let other = world.spawn(A(1));
@@ -188,7 +188,7 @@ fn the_last_of_a_shared_chunk_goes_without_memory() {
 }
 
 #[test]
-fn no_group_is_switched_in_part_without_memory() {
+fn no_group_is_enabled_in_part_without_memory() {
     for stay in [false, true] {
         let (mut world, all, arena) = limited(stay);
         refused("set_enabled", &mut world, &arena, |world| world.set_enabled(all[0], false));
@@ -209,7 +209,7 @@ fn no_group_is_switched_in_part_without_memory() {
 }
 
 #[test]
-fn what_was_despawned_is_switched_with_its_group() {
+fn remains_are_enabled_with_their_group() {
     for mut world in both() {
         let (root, member) = (world.spawn(A(0)), world.spawn((A(1), Stays)));
         make_group(&mut world, &[root, member, member, root]);
@@ -225,7 +225,7 @@ fn what_was_despawned_is_switched_with_its_group() {
 }
 
 #[test]
-fn a_group_with_what_was_despawned_is_not_instantiated() {
+fn a_group_with_remains_is_not_instantiated() {
     for mut world in both() {
         let (root, member) = (world.spawn(A(0)), world.spawn((A(1), Stays)));
         make_group(&mut world, &[root, member]);
@@ -243,7 +243,7 @@ fn a_group_with_what_was_despawned_is_not_instantiated() {
 }
 
 #[test]
-fn members_of_other_worlds_and_null_are_refused_and_passed_over() {
+fn members_of_other_worlds_and_null_are_refused_or_skipped() {
     for mut world in both() {
         let mut other = World::new("Other");
         let foreign = other.spawn_many((), 100).last().unwrap();
@@ -306,7 +306,7 @@ impl Ord for Friend {
 struct Friends(BTreeSet<Friend>);
 
 #[test]
-fn no_instance_is_there_when_its_references_cannot_be_replaced() {
+fn no_instance_is_created_when_remapping_its_references_panics() {
     let mut world = World::new("Simulation");
     let (root, member) = (world.spawn(A(0)), world.spawn(A(1)));
     for entity in [root, member] {

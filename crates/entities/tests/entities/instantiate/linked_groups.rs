@@ -59,7 +59,7 @@ fn a_group_is_instantiated_with_its_root() {
 }
 
 #[test]
-fn many_instances_have_groups_of_their_own() {
+fn many_instances_have_separate_groups() {
     let mut world = world();
     let root = world.spawn(A(0));
     let other = world.spawn((A(1), Refers(root, root)));
@@ -77,7 +77,7 @@ fn many_instances_have_groups_of_their_own() {
 }
 
 #[test]
-fn groups_of_members_are_data_when_their_root_is_instantiated() {
+fn groups_of_members_are_copied_as_data() {
     // Instantiation is not recursive.
     let mut world = world();
     let (root, member, grandchild) = (world.spawn(A(0)), world.spawn(A(1)), world.spawn(A(2)));
@@ -90,7 +90,7 @@ fn groups_of_members_are_data_when_their_root_is_instantiated() {
 }
 
 #[test]
-fn a_group_that_is_not_in_order_is_refused_and_nothing_created() {
+fn an_invalid_group_is_refused_and_nothing_is_created() {
     for mut world in both() {
         let (root, other) = (world.spawn(A(0)), world.spawn(A(1)));
         world.add(root, Buffer::from([LinkedEntityGroup(other)])).unwrap();
@@ -117,7 +117,7 @@ fn a_group_that_is_not_in_order_is_refused_and_nothing_created() {
 }
 
 #[test]
-fn a_group_for_which_there_is_no_memory_is_not_there_in_part() {
+fn without_memory_no_part_of_a_group_is_created() {
     let settings = WorldSettings::new().arena(ChunkArena::with_limit(3 * 16 * 1024));
     let mut world = Checked::with_settings(settings);
     let (root, other) =
@@ -129,7 +129,7 @@ fn a_group_for_which_there_is_no_memory_is_not_there_in_part() {
 }
 
 #[test]
-fn an_empty_group_is_none() {
+fn an_empty_group_counts_as_no_group() {
     for mut world in both() {
         let root = world.spawn((A(0), Buffer::<LinkedEntityGroup>::default()));
         let instance = world.instantiate(root).unwrap();
@@ -140,7 +140,7 @@ fn an_empty_group_is_none() {
 }
 
 #[test]
-fn a_group_goes_with_its_root_and_so_do_the_groups_of_its_members() {
+fn despawning_a_root_despawns_its_group_and_the_groups_of_its_members() {
     // Recursive, each entity once; groups may be cyclic, and name dead entities.
     for mut world in both() {
         let outside = world.spawn(A(9));
@@ -155,7 +155,7 @@ fn a_group_goes_with_its_root_and_so_do_the_groups_of_its_members() {
 }
 
 #[test]
-fn members_go_without_their_root() {
+fn members_can_be_despawned_without_their_root() {
     for mut world in both() {
         let (root, member) = (world.spawn(A(0)), world.spawn(A(1)));
         group(&mut world, root, &[member]);
@@ -182,7 +182,7 @@ fn slices_follow_groups() {
 }
 
 #[test]
-fn members_with_components_that_stay_are_left() {
+fn members_with_cleanup_components_remain() {
     for mut world in both() {
         let (root, member) = (world.spawn(A(0)), world.spawn((A(1), LeftOver(3))));
         group(&mut world, root, &[member]);
@@ -194,7 +194,7 @@ fn members_with_components_that_stay_are_left() {
 }
 
 #[test]
-fn groups_are_switched_off_and_on_as_one() {
+fn groups_are_disabled_and_enabled_as_one() {
     for mut world in both() {
         let (root, member, outside) = (world.spawn(A(0)), world.spawn(A(1)), world.spawn(A(2)));
         group(&mut world, root, &[member]);
@@ -210,7 +210,7 @@ fn groups_are_switched_off_and_on_as_one() {
 }
 
 #[test]
-fn instances_may_leave_their_group_behind() {
+fn instances_can_be_created_without_their_group() {
     // The members are instantiated all the same; without a group the mark stays.
     for mut world in both() {
         let (root, member) = (world.spawn((A(0), OmitLinkedEntityGroup)), world.spawn(A(1)));

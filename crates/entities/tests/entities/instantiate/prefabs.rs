@@ -26,7 +26,7 @@ fn instances_are_no_prefabs() {
 }
 
 #[test]
-fn an_instance_is_as_what_is_made_without_the_tag() {
+fn an_instance_equals_an_entity_without_the_tag() {
     let (mut left, mut right) = (world(), world());
     let prefab = left.spawn((A(1), B(2), Prefab));
     assert_eq!(right.spawn((A(1), B(2), Prefab)), prefab);
@@ -45,7 +45,7 @@ fn copies_of_worlds_keep_prefabs() {
 }
 
 #[test]
-fn instances_of_what_is_disabled_are_too() {
+fn instances_of_disabled_entities_are_disabled() {
     for mut world in both() {
         let source = world.spawn((Prefab, A(1)));
         assert_eq!(world.set_enabled(source, false), Ok(true));
@@ -61,7 +61,7 @@ fn instances_of_what_is_disabled_are_too() {
 }
 
 #[test]
-fn entities_are_switched_off_and_on_with_a_component() {
+fn entities_are_disabled_and_enabled_by_a_component() {
     for mut world in both() {
         let entity = world.spawn((A(1), Text("x".into())));
         let home = world.entity_archetype(entity);
@@ -85,7 +85,7 @@ fn entities_are_switched_off_and_on_with_a_component() {
 }
 
 #[test]
-fn only_entities_that_are_there_are_switched() {
+fn disabling_a_missing_entity_is_an_error() {
     for mut world in both() {
         let gone = world.spawn(A(1));
         world.despawn(gone).unwrap();

@@ -110,7 +110,7 @@ fn runtime_components_are_aligned() {
 }
 
 #[test]
-fn a_page_is_the_most() {
+fn the_largest_alignment_is_a_page() {
     // On request a chunk is aligned to its size, and the smallest has 4096 bytes.
     let page = RuntimeType::new("game::page", 4096, 4096);
     let page = ComponentType::register(page).unwrap();
@@ -139,7 +139,7 @@ fn a_page_is_the_most() {
 struct Wide;
 
 #[test]
-fn what_is_given_by_query_is_aligned() {
+fn components_added_by_query_are_aligned() {
     for limit in [3, 50, 200] {
         let settings = WorldSettings::new().chunk_capacity_limit(limit);
         let mut world = World::with_settings("Simulation", settings);

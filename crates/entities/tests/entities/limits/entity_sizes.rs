@@ -16,7 +16,7 @@ const LARGE: Large = Large([1; 10 * 1024]);
 const ALSO_LARGE: AlsoLarge = AlsoLarge([2; 10 * 1024]);
 
 #[test]
-fn an_entity_has_to_fit_a_chunk() {
+fn an_entity_must_fit_into_a_chunk() {
     for mut world in both() {
         world.spawn(LARGE);
         let before = world.state_hash();
@@ -37,7 +37,7 @@ fn an_entity_has_to_fit_a_chunk() {
 }
 
 #[test]
-fn what_makes_an_entity_too_large_cannot_be_added() {
+fn a_component_that_makes_an_entity_too_large_is_refused() {
     for mut world in both() {
         let entity = world.spawn((A(7), LARGE));
         let before = world.state_hash();
@@ -65,7 +65,7 @@ fn a_larger_chunk_has_room_for_more() {
 }
 
 #[test]
-fn components_are_aligned_as_they_ask_for() {
+fn components_have_their_alignment() {
     // DIFFERENCE: alignments above 16 bytes are allowed.
     #[derive(Component, Clone, Copy)]
     #[repr(align(64))]

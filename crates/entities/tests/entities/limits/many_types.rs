@@ -12,7 +12,7 @@ fn thousand() -> Vec<ComponentType> {
 }
 
 #[test]
-fn are_added_at_once() {
+fn a_thousand_types_are_added_in_one_call() {
     for mut world in both() {
         let types = thousand();
         let entity = world.spawn(A(7));
@@ -36,7 +36,7 @@ fn are_added_at_once() {
 }
 
 #[test]
-fn come_and_go_one_by_one() {
+fn a_thousand_types_are_added_and_removed_one_by_one() {
     let mut world = World::new("Simulation");
     let types = thousand();
     let entity = world.spawn(A(7));
@@ -57,7 +57,7 @@ fn come_and_go_one_by_one() {
 }
 
 #[test]
-fn are_swapped_forked_and_duplicated() {
+fn a_thousand_types_are_swapped_forked_and_duplicated() {
     let mut world = World::new("Simulation");
     let types = thousand();
     let archetype = world.archetype_of(&types).unwrap();
@@ -81,7 +81,7 @@ fn are_swapped_forked_and_duplicated() {
 }
 
 #[test]
-fn with_one_of_them_twice_are_refused() {
+fn a_thousand_types_with_a_duplicate_are_refused() {
     for mut world in both() {
         let mut types = thousand();
         types.push(types[500]);
@@ -95,7 +95,7 @@ fn with_one_of_them_twice_are_refused() {
 }
 
 #[test]
-fn without_bytes_take_no_room() {
+fn a_thousand_tags_take_no_room() {
     let tags: Vec<_> = (0..1000)
         .map(|number| RuntimeType::new(format!("game::tags::{number}"), 0, 1))
         .map(|ty| ComponentType::register(ty).unwrap())

@@ -97,7 +97,7 @@ fn room_for_some_is_not_enough() {
 }
 
 #[test]
-fn a_batch_keeps_those_that_had_room_or_none() {
+fn a_batch_keeps_the_entities_that_fit_or_none() {
     let owner = Arc::new(());
     let (mut world, _, arena) = limited(2, 2, &owner);
     let said = panic_message(|| world.spawn_batch((0..9).map(|n| set(n, &owner))).len());
@@ -149,7 +149,7 @@ fn duplicating_is_refused() {
 }
 
 #[test]
-fn what_needs_no_chunk_goes_on() {
+fn operations_that_need_no_chunk_succeed() {
     let owner = Arc::new(());
     let (mut world, all, arena) = limited(4, 1, &owner);
     world.set(all[0], A(7)).unwrap();
@@ -172,7 +172,7 @@ fn what_needs_no_chunk_goes_on() {
 }
 
 #[test]
-fn the_only_entity_of_a_chunk_can_not_move_into_its_own_room() {
+fn the_only_entity_of_a_chunk_cannot_move_to_a_new_chunk() {
     // The chunk that the entity leaves is freed only after the move.
     let owner = Arc::new(());
     let (mut world, all, arena) = limited(1, 1, &owner);

@@ -103,7 +103,7 @@ fn writing_is_refused_and_changes_nothing() {
 }
 
 #[test]
-fn writing_is_possible_again_when_the_other_is_gone() {
+fn writing_is_possible_when_the_other_world_is_dropped() {
     for (what, write) in WRITES {
         let owner = Arc::new(());
         let (world, mut fork, all, arena) = forked(&owner);
@@ -123,7 +123,7 @@ fn writing_is_possible_again_when_the_other_is_gone() {
 }
 
 #[test]
-fn reading_and_letting_go_need_no_memory() {
+fn reading_and_dropping_need_no_memory() {
     let owner = Arc::new(());
     let (mut world, mut fork, all, arena) = forked(&owner);
     assert_eq!(fork.get(all[1]), Ok(&A(1)));

@@ -33,7 +33,7 @@ fn does_not_fit(error: EntityError) {
 }
 
 #[test]
-fn is_refused_and_given_back() {
+fn a_component_too_large_is_refused_and_returned() {
     for mut world in both() {
         let owner = Arc::new(());
         let entity = world.spawn(A(1));
@@ -65,7 +65,7 @@ fn is_refused_and_given_back() {
 }
 
 #[test]
-fn panics_where_values_cannot_be_given_back() {
+fn a_component_too_large_panics_where_it_cannot_be_returned() {
     for mut world in both() {
         let owner = Arc::new(());
         let hash = world.state_hash();
@@ -85,7 +85,7 @@ fn panics_where_values_cannot_be_given_back() {
 }
 
 #[test]
-fn types_that_are_added_are_refused_too() {
+fn types_too_large_cannot_be_added() {
     for mut world in both() {
         let entity = world.spawn(A(1));
         let hash = world.state_hash();
@@ -111,7 +111,7 @@ fn a_component_as_large_as_the_chunk_is_too_large() {
 }
 
 #[test]
-fn sizes_beyond_reason_are_refused() {
+fn absurd_sizes_are_refused() {
     let mut world = World::new("Simulation");
     let entity = world.spawn(());
     for (size, align) in [(usize::MAX, 1), (1 << 40, 8), (u32::MAX as usize, 1), (1 << 32, 4096)] {
@@ -133,7 +133,7 @@ fn sizes_beyond_reason_are_refused() {
 }
 
 #[test]
-fn a_world_whose_settings_make_no_sense_is_refused() {
+fn a_world_with_invalid_settings_is_refused() {
     use ancho_entities::WorldSettings;
 
     for bytes in [0, 1, 4095, 5000, 2048, 2 << 20, usize::MAX] {

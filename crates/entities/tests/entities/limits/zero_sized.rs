@@ -110,7 +110,7 @@ fn runtime_types_without_bytes_are_tags() {
 }
 
 #[test]
-fn nothing_is_done_with_nothing() {
+fn empty_sets_slices_and_counts_do_nothing() {
     for mut world in both() {
         let hash = world.state_hash();
         world.spawn_many((), 0);

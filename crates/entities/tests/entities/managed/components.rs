@@ -57,7 +57,7 @@ struct Socket(#[field(opaque)] Arc<()>, #[field(opaque)] Cell<u32>);
 struct Aligned(u8);
 
 #[test]
-fn values_come_and_go_with_their_entities() {
+fn values_are_created_and_dropped_with_their_entities() {
     type Ending = fn(&mut Checked, Entity);
     let endings: [(&str, Ending); 7] = [
         ("remove", |world, entity| assert_eq!(world.remove::<Managed<Voice>>(entity), Ok(true))),
@@ -88,7 +88,7 @@ fn values_come_and_go_with_their_entities() {
 }
 
 #[test]
-fn values_go_with_their_world() {
+fn values_are_dropped_with_their_world() {
     let owner = Arc::new(());
     let mut world = chunks_of(3);
     world.spawn_batch((0..10).map(|at| (A(at), voice("x", &owner))));
@@ -140,7 +140,7 @@ fn values_are_added_and_replaced() {
 }
 
 #[test]
-fn what_is_refused_is_given_back() {
+fn a_refused_value_is_returned() {
     // In strict and lenient worlds.
     let owner = Arc::new(());
     for mut world in both() {
@@ -230,7 +230,7 @@ fn instances_have_clones() {
 }
 
 #[test]
-fn what_cannot_be_cloned_cannot_be_instantiated() {
+fn values_that_cannot_be_cloned_cannot_be_instantiated() {
     // As for every component: A0058.
     let owner = Arc::new(());
     let mut world = world();
@@ -247,7 +247,7 @@ fn what_cannot_be_cloned_cannot_be_instantiated() {
 }
 
 #[test]
-fn references_lead_to_the_instances() {
+fn references_are_remapped_to_the_instances() {
     let mut world = world();
     let outside = world.spawn(());
     let root = world.spawn(());
@@ -271,7 +271,7 @@ fn references_lead_to_the_instances() {
 }
 
 #[test]
-fn entities_begin_with_the_default() {
+fn entities_start_with_the_default() {
     let mut world = world();
     let archetype = world.archetype::<(A, Managed<Voice>, Managed<Nothing>)>();
     let entity = world.create(archetype).unwrap();
@@ -287,7 +287,7 @@ fn entities_begin_with_the_default() {
 }
 
 #[test]
-fn many_are_made_of_one() {
+fn spawn_many_clones_one_value() {
     let owner = Arc::new(());
     let mut world = chunks_of(4);
     let all: Vec<_> = world.spawn_many((voice("x", &owner), A(1)), 10).collect();
@@ -305,7 +305,7 @@ fn many_are_made_of_one() {
 }
 
 #[test]
-fn a_type_of_its_own() {
+fn a_managed_component_is_a_separate_type() {
     let ty = ComponentType::of_managed::<Voice>();
     assert_eq!((ty.name(), ty.size(), ty.align()), ("Managed<game::Voice>", 8, 8));
     assert!(ty.is_managed() && !ty.is_cleanup() && !ty.is_enableable() && !ty.is_tag());
@@ -323,7 +323,7 @@ fn a_type_of_its_own() {
 }
 
 #[test]
-fn values_are_switched_off_and_on() {
+fn values_can_be_disabled_and_enabled() {
     let mut world = world();
     let entity = world.spawn(Managed::new(Level(1)));
     let ty = ComponentType::of_managed::<Level>();
@@ -337,7 +337,7 @@ fn values_are_switched_off_and_on() {
 }
 
 #[test]
-fn those_that_stay_are_dropped_when_they_are_removed() {
+fn cleanup_values_are_dropped_when_they_are_removed() {
     let (owner, other) = (Arc::new(()), Arc::new(()));
     for mut world in both() {
         let socket = Managed::new(Socket(Arc::clone(&owner), Cell::new(7)));
@@ -359,7 +359,7 @@ fn those_that_stay_are_dropped_when_they_are_removed() {
 }
 
 #[test]
-fn the_state_is_what_the_values_are() {
+fn the_state_hash_covers_the_values() {
     let owner = Arc::new(());
     let make = |text: &str| {
         let mut world = chunks_of(2);
@@ -378,7 +378,7 @@ fn the_state_is_what_the_values_are() {
 }
 
 #[test]
-fn forks_have_values_of_their_own() {
+fn forks_have_separate_values() {
     // Two worlds never share a value.
     let owner = Arc::new(());
     for copy in [Checked::fork as fn(&mut Checked) -> Checked, Checked::duplicate] {

@@ -82,7 +82,7 @@ fn survives(fuse: fn(&Count) -> &AtomicUsize, what: &str, action: Action) {
 }
 
 #[test]
-fn clones_that_panic_leave_everything_as_it_was() {
+fn clones_that_panic_change_nothing() {
     let actions: [(&str, Action); 4] = [
         ("fork", |world, _, _| drop(world.fork())),
         ("duplicate", |world, _, _| drop(world.duplicate())),
@@ -100,7 +100,7 @@ fn clones_that_panic_leave_everything_as_it_was() {
 }
 
 #[test]
-fn values_that_panic_when_they_are_dropped_are_dropped_once() {
+fn values_whose_destructor_panics_are_dropped_once() {
     let actions: [(&str, Action); 8] = [
         ("remove", |world, all, _| {
             world.remove::<Managed<Fuse>>(all[1]).unwrap();

@@ -71,7 +71,7 @@ pub(crate) fn chunk_of(world: &World, entity: Entity) -> u64 {
 }
 
 #[test]
-fn values_take_no_bytes_and_are_types_of_their_own() {
+fn values_take_no_bytes_and_are_separate_types() {
     let ty = ComponentType::of_shared::<Team>();
     assert_eq!((ty.size(), ty.name()), (0, "Shared<shared::Team>"));
     assert!(ty.is_shared() && !ty.is_tag() && !ty.is_enableable() && !ty.is_cleanup());
@@ -103,7 +103,7 @@ fn a_type_can_be_a_component_and_shared() {
 }
 
 #[test]
-fn archetypes_are_of_types_and_not_of_values() {
+fn archetypes_depend_on_types_and_not_on_values() {
     let mut world = world();
     let (one, other) = (world.spawn((A(1), team(1))), world.spawn((team(2), A(1))));
     let archetype = |entity| world.entity_archetype(entity);
@@ -132,7 +132,7 @@ fn all_entities_of_a_chunk_have_the_same_values() {
 }
 
 #[test]
-fn setting_a_value_moves_the_entity_to_those_that_have_it() {
+fn setting_a_value_moves_the_entity_to_a_chunk_with_that_value() {
     for mut world in both() {
         let (red, blue) = (world.spawn((A(1), team(1))), world.spawn((A(2), team(2))));
         let third = world.spawn((A(3), team(1)));
@@ -171,7 +171,7 @@ fn setting_the_same_value_changes_nothing() {
 }
 
 #[test]
-fn what_is_not_shared_is_set_where_it_is() {
+fn setting_an_equal_shared_value_sets_the_other_components_in_place() {
     let mut world = world();
     let entity = world.spawn((A(1), Text("x".into()), team(1)));
     let (place, version) = (chunk_of(&world, entity), world.advance_version());
@@ -201,7 +201,7 @@ fn a_value_that_is_set_counts_as_written() {
 }
 
 #[test]
-fn who_lacks_it_has_no_value_to_get_or_set() {
+fn an_entity_without_the_component_has_no_value_to_get_or_set() {
     for mut world in both() {
         let entity = world.spawn(A(1));
         let component = ComponentType::of_shared::<Team>();
@@ -227,7 +227,7 @@ fn who_lacks_it_has_no_value_to_get_or_set() {
 }
 
 #[test]
-fn adding_says_whether_it_was_new_and_overwrites() {
+fn add_returns_whether_the_component_is_new_and_replaces_the_value() {
     let mut world = world();
     let entity = world.spawn(A(1));
     assert_eq!(
@@ -246,7 +246,7 @@ fn adding_says_whether_it_was_new_and_overwrites() {
 }
 
 #[test]
-fn in_a_strict_world_what_is_there_is_not_added_again() {
+fn in_a_strict_world_a_present_value_is_not_added_again() {
     let mut world = strict();
     let entity = world.spawn((A(1), team(1)));
     let component = ComponentType::of_shared::<Team>();
@@ -263,7 +263,7 @@ fn in_a_strict_world_what_is_there_is_not_added_again() {
 }
 
 #[test]
-fn what_is_refused_comes_back() {
+fn a_refused_value_is_returned() {
     let mut world = world();
     let owner = Arc::new(());
     let value = Shared::new(Counted(1, owner.clone()));
@@ -293,7 +293,7 @@ fn removing_keeps_the_other_values() {
 }
 
 #[test]
-fn other_components_come_and_go_beside_a_value() {
+fn other_components_can_be_added_and_removed_beside_a_value() {
     for mut world in both() {
         let all: Vec<_> = (0..30).map(|at| world.spawn((A(at), team(at % 3)))).collect();
         for &entity in &all {
@@ -311,7 +311,7 @@ fn other_components_come_and_go_beside_a_value() {
 }
 
 #[test]
-fn entities_begin_with_the_default_or_not_at_all() {
+fn entities_start_with_the_default_value_or_are_refused() {
     for mut world in both() {
         let archetype = world.archetype::<(A, Shared<Team>, Shared<Caption>)>();
         let entity = world.create(archetype).unwrap();
@@ -337,7 +337,7 @@ fn entities_begin_with_the_default_or_not_at_all() {
 }
 
 #[test]
-fn adding_types_leaves_the_values_that_are_there() {
+fn adding_types_keeps_present_values() {
     let mut world = world();
     let entity = world.spawn((A(1), team(5)));
     let types = [ComponentType::of_shared::<Team>(), ComponentType::of_shared::<Caption>()];
@@ -350,7 +350,7 @@ fn adding_types_leaves_the_values_that_are_there() {
 }
 
 #[test]
-fn archetypes_are_set_with_the_values_that_are_kept() {
+fn set_archetype_keeps_common_values() {
     for mut world in both() {
         let entity = world.spawn((A(1), team(5)));
         let entities = &mut world;
@@ -371,7 +371,7 @@ fn archetypes_are_set_with_the_values_that_are_kept() {
 }
 
 #[test]
-fn a_value_that_stays_keeps_what_it_is() {
+fn a_cleanup_value_stays_the_same() {
     for mut world in both() {
         let set = (A(1), Shared::new(Registry(7)), team(1));
         let all: Vec<_> = world.spawn_many(set, 10).collect();
@@ -398,7 +398,7 @@ fn a_value_that_stays_keeps_what_it_is() {
 }
 
 #[test]
-fn instances_have_the_values_but_those_that_stay() {
+fn instances_have_all_values_except_cleanup_values() {
     for mut world in both() {
         let source = world.spawn((A(1), team(3), Shared::new(Registry(7)), Text("x".into())));
         let registry = |world: &World| world.shared_order_version(&Registry(7));
@@ -415,7 +415,7 @@ fn instances_have_the_values_but_those_that_stay() {
 }
 
 #[test]
-fn many_are_spawned_of_one_value_or_of_none() {
+fn spawn_many_takes_one_value_or_none() {
     let mut world = chunks_of(16);
     assert_eq!(world.spawn_many((A(1), team(1)), 0).len(), 0);
     assert_eq!((teams(&world), world.chunks().count()), (vec![0], 0));
@@ -429,7 +429,7 @@ fn many_are_spawned_of_one_value_or_of_none() {
 }
 
 #[test]
-fn batches_go_on_in_the_chunks_of_their_values() {
+fn batches_continue_in_chunks_with_the_same_value() {
     let mut world = chunks_of(16);
     let sets = (0..64).map(|at| (A(at), team(at / 4 % 2)));
     let all: Vec<_> = world.spawn_batch(sets).collect();
@@ -442,7 +442,7 @@ fn batches_go_on_in_the_chunks_of_their_values() {
 }
 
 #[test]
-fn as_many_shared_types_as_one_likes() {
+fn an_entity_can_have_any_number_of_shared_types() {
     // DIFFERENCE: Unity allows at most sixteen on an archetype.
     #[derive(SharedComponent, Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     struct Part<const N: usize>(u32);
@@ -481,7 +481,7 @@ fn as_many_shared_types_as_one_likes() {
 }
 
 #[test]
-fn all_components_are_exchanged_shared_ones_too() {
+fn swapping_exchanges_shared_components_as_well() {
     for mut world in both() {
         let one = world.spawn((A(1), Text("one".into()), team(1)));
         let other = world.spawn((A(2), Text("other".into()), team(2)));
@@ -518,7 +518,7 @@ fn bytes_of_a_value_are_neither_read_nor_written() {
 }
 
 #[test]
-fn the_order_version_of_a_value_never_falls() {
+fn the_order_version_of_a_value_never_decreases() {
     for mut world in both() {
         let (mut last, mut other) = (0, 0);
         // More rounds than a count that doubles each time could represent.

@@ -27,7 +27,7 @@ struct Stays {
 struct Pair<T>(T, u8);
 
 #[test]
-fn what_a_type_can_do_is_found_out() {
+fn the_derive_detects_the_traits_of_a_type() {
     assert_eq!((initial::<Team>(), initial::<Stays>()), ("default".into(), "none".into()));
     assert_eq!((Team::CLEANUP, Stays::CLEANUP), (false, true));
     assert_eq!((Team::name(), Stays::name()), ("a team", std::any::type_name::<Stays>()));
@@ -52,7 +52,7 @@ impl SharedComponent for SquadByHand {
 }
 
 #[test]
-fn whether_values_can_be_cloned_is_found_out() {
+fn the_derive_detects_whether_values_can_be_cloned() {
     #[derive(SharedComponent, Clone, Debug, PartialEq, Eq, Hash)]
     struct Flag(String);
 
@@ -70,7 +70,7 @@ fn whether_values_can_be_cloned_is_found_out() {
 }
 
 #[test]
-fn entities_are_found_in_values_of_all_types_that_say_how_they_are_duplicated() {
+fn entity_references_are_found_in_all_types_that_can_be_duplicated() {
     let mut world = World::new("Simulation");
     let mut buffer = EntityCommandBuffer::new();
     let commands = buffer.commands().unwrap();
@@ -87,7 +87,7 @@ fn entities_are_found_in_values_of_all_types_that_say_how_they_are_duplicated() 
 }
 
 #[test]
-fn generic_types_are_types_for_each_parameter() {
+fn generic_types_are_distinct_for_each_parameter() {
     let mut world = World::new("Simulation");
     let set = (Shared::new(Pair(1_u8, 2)), Shared::new(Pair('x', 2)));
     let entity = world.spawn(set);
@@ -114,7 +114,7 @@ impl Default for ByHand {
 }
 
 #[test]
-fn types_may_be_shared_without_the_derive() {
+fn types_can_be_shared_without_the_derive() {
     let mut world = World::new("Simulation");
     let archetype = world.archetype::<Shared<ByHand>>();
     let entity = world.create(archetype).unwrap();
@@ -127,7 +127,7 @@ fn types_may_be_shared_without_the_derive() {
 }
 
 #[test]
-fn a_shared_value_is_a_name_for_one() {
+fn shared_values_convert_from_and_to_arc_without_a_copy() {
     let value = Arc::new(Team(3));
     let shared = Shared::<Team>::from(Arc::clone(&value));
     let mut world = World::new("Simulation");
@@ -201,7 +201,7 @@ mod shadowed {
 }
 
 #[test]
-fn names_of_the_user_are_not_in_the_way() {
+fn user_types_that_shadow_the_prelude_do_not_conflict() {
     assert_eq!(initial::<shadowed::Team>(), "default");
     assert_eq!(initial::<shadowed::Both<u8>>(), "none");
 }

@@ -182,7 +182,7 @@ fn lies<T: SharedComponent>(make: impl Fn(&Arc<()>) -> T) {
 }
 
 #[test]
-fn values_that_lie_are_grouped_somehow() {
+fn values_with_inconsistent_equality_do_no_harm() {
     lies(|owner| Lonely(1, owner.clone()));
     lies(|owner| Fickle(owner.clone()));
 }
@@ -249,7 +249,7 @@ impl Drop for Loud {
 }
 
 #[test]
-fn values_that_panic_when_they_are_dropped_are_dropped_when_all_is_done() {
+fn values_whose_destructor_panics_are_dropped_after_the_change() {
     type Change = fn(&mut World, &[Entity], &Arc<()>);
     let changes: [(Change, bool); 10] = [
         (|world, all, _| assert_eq!(world.despawn(all[0]), Ok(true)), true),

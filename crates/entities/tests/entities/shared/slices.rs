@@ -22,7 +22,7 @@ fn slices_are_set_all_or_none() {
 }
 
 #[test]
-fn runs_of_neighbours_are_set_together() {
+fn runs_of_adjacent_rows_are_set_together() {
     for (first, last) in [(0, 1), (0, 9), (9, 10), (2, 5), (1, 9), (5, 10), (3, 4)] {
         let mut world = chunks_of(10);
         let all: Vec<_> =
@@ -40,7 +40,7 @@ fn runs_of_neighbours_are_set_together() {
 }
 
 #[test]
-fn a_whole_chunk_is_set_where_it_is() {
+fn a_whole_chunk_is_set_in_place() {
     let mut world = chunks_of(10);
     let all: Vec<_> = world.spawn_many((A(1), team(1), Shared::new(Mesh(1))), 25).collect();
     let look = |world: &World| {
@@ -74,7 +74,7 @@ fn a_whole_chunk_is_set_where_it_is() {
 }
 
 #[test]
-fn entities_may_be_named_twice_and_in_any_order() {
+fn entities_can_be_listed_twice_and_in_any_order() {
     let mut world = chunks_of(4);
     let all: Vec<_> = world.spawn_many((A(1), team(1)), 10).collect();
     let mut slice: Vec<_> = all.iter().rev().step_by(2).copied().collect();

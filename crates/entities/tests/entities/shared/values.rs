@@ -10,7 +10,7 @@ use crate::common::{A, B, Checked, Tag, both, chunks_of, panic_message, world};
 use crate::shared::components::{Caption, Counted, Mesh, Team, order, references, team, teams};
 
 #[test]
-fn a_world_keeps_each_value_once() {
+fn a_world_stores_each_value_once() {
     for mut world in both() {
         let owner = Arc::new(());
         let counted = |number| Shared::new(Counted(number, owner.clone()));
@@ -108,7 +108,7 @@ fn values_are_listed_with_the_default_first() {
 }
 
 #[test]
-fn each_value_counts_what_comes_and_goes() {
+fn each_value_counts_added_and_removed_entities() {
     for mut world in both() {
         assert_eq!((order(&world, 1), order(&world, 2)), (0, 0));
         let first = world.spawn((A(1), team(1)));
@@ -131,7 +131,7 @@ fn each_value_counts_what_comes_and_goes() {
 }
 
 #[test]
-fn no_value_counts_backwards() {
+fn the_order_version_of_a_value_never_decreases() {
     let mut world = chunks_of(4);
     let mut last = [0; 3];
     for round in 0..30 {
@@ -194,7 +194,7 @@ fn values_may_refer_to_entities() {
 }
 
 #[test]
-fn state_is_of_values_and_not_of_their_numbers() {
+fn the_state_hash_depends_on_values_and_not_on_their_indices() {
     let (mut left, mut right) = (world(), world());
     // One world has stored other values before.
     let passing = left.spawn((A(1), team(9)));

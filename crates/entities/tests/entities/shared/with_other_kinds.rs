@@ -3,23 +3,12 @@
 use std::sync::Arc;
 
 use ancho_entities::{
-    Buffer, BufferElement, Component, Disabled, LinkedEntityGroup, Prefab, Shared, SharedComponent,
-    World,
+    Buffer, BufferElement, Component, Disabled, LinkedEntityGroup, Prefab, Shared, World,
 };
 
 use crate::common::{A, B, Owned, Text, both, chunks_of, world};
-
-#[derive(SharedComponent, Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[shared(name = "together::Team")]
-struct Team(u32);
-
-#[derive(SharedComponent, Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[shared(name = "together::Registry", cleanup)]
-struct Registry(u32);
-
-#[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
-#[component(name = "together::Engine", enableable)]
-struct Engine(u32);
+use crate::enabled::bits::Engine;
+use crate::shared::components::{Registry, Team, team};
 
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
 #[component(name = "together::Handle", cleanup)]
@@ -29,16 +18,12 @@ struct Handle(u32);
 #[buffer(name = "together::Item", inline = 2)]
 struct Item(u32, String);
 
-fn team(number: u32) -> Shared<Team> {
-    Shared::new(Team(number))
-}
-
 fn items(from: u32, count: u32) -> Buffer<Item> {
     (from..from + count).map(|number| Item(number, number.to_string())).collect()
 }
 
 #[test]
-fn bits_follow_when_values_split_a_chunk() {
+fn enabled_bits_follow_when_values_split_a_chunk() {
     for split in [1, 2, 3, 5, 7] {
         let mut world = chunks_of(70);
         let all: Vec<_> = world
@@ -76,7 +61,7 @@ fn bits_follow_when_values_split_a_chunk() {
 }
 
 #[test]
-fn bits_stay_in_a_chunk_that_gets_another_value() {
+fn enabled_bits_stay_in_a_chunk_that_gets_another_value() {
     let mut world = chunks_of(8);
     let all: Vec<_> = world.spawn_many((Engine(1), team(1)), 8).collect();
     world.set_component_enabled::<Engine>(all[3], false).unwrap();
@@ -121,7 +106,7 @@ fn buffers_move_with_their_entities_and_forks_keep_theirs() {
 }
 
 #[test]
-fn forks_and_duplicates_count_for_themselves() {
+fn forks_and_duplicates_have_separate_reference_counts() {
     let mut world = chunks_of(4);
     let all: Vec<_> = world.spawn_many((A(1), team(1)), 10).collect();
     let (mut fork, mut copy) = (world.fork(), world.duplicate());
@@ -141,7 +126,7 @@ fn forks_and_duplicates_count_for_themselves() {
 }
 
 #[test]
-fn a_chunk_that_a_fork_has_too_gets_another_value_without_being_copied() {
+fn a_chunk_shared_with_a_fork_gets_another_value_without_a_copy() {
     let owner = Arc::new(());
     let mut world = chunks_of(4);
     let all: Vec<_> = world.spawn_many((Owned(owner.clone()), team(1)), 8).collect();
@@ -159,7 +144,7 @@ fn a_chunk_that_a_fork_has_too_gets_another_value_without_being_copied() {
 }
 
 #[test]
-fn what_stays_is_apart_by_the_values_that_stay() {
+fn remains_are_grouped_by_their_cleanup_values() {
     for mut world in both() {
         let all: Vec<_> = (0..12)
             .map(|at| {
@@ -220,7 +205,7 @@ fn names_stay_with_their_entities() {
 }
 
 #[test]
-fn what_is_dropped_is_dropped_once() {
+fn each_value_is_dropped_once() {
     let owner = Arc::new(());
     let mut world = chunks_of(5);
     let set = |number| (Owned(owner.clone()), Text("x".into()), team(number));

@@ -35,7 +35,7 @@ fn nothing_else_is_added_to_an_entity() {
 }
 
 #[test]
-fn to_create_none_is_allowed_and_does_nothing() {
+fn creating_zero_entities_does_nothing() {
     // DIFFERENCE: counts are `usize`, so none is negative.
     for mut world in both() {
         let archetype = world.archetype::<(A, Text)>();
@@ -50,7 +50,7 @@ fn to_create_none_is_allowed_and_does_nothing() {
 }
 
 #[test]
-fn components_begin_with_their_default() {
+fn components_start_with_their_default() {
     // DIFFERENCE: the default of the type, where the reference has zero bytes.
     let mut world = world();
     let archetype = world.archetype::<(A, Hundred, Text, Tag)>();
@@ -65,7 +65,7 @@ fn components_begin_with_their_default() {
 }
 
 #[test]
-fn memory_that_was_used_before_begins_with_defaults_too() {
+fn reused_memory_starts_with_defaults() {
     let mut world = world();
     let archetype = world.archetype::<(A, C)>();
     let old: Vec<_> = world.spawn_many((A(u32::MAX), C(u64::MAX)), 10_000).collect();
@@ -78,7 +78,7 @@ fn memory_that_was_used_before_begins_with_defaults_too() {
 }
 
 #[test]
-fn a_component_without_a_default_has_to_be_given() {
+fn a_component_without_a_default_needs_a_value() {
     // DIFFERENCE: a type may have no initial value.
     for mut world in both() {
         let archetype = world.archetype::<(A, Given)>();
@@ -104,7 +104,7 @@ fn the_archetype_of_another_world_is_refused() {
 }
 
 #[test]
-fn entities_of_a_batch_follow_one_another_in_chunk_order() {
+fn entities_of_a_batch_are_in_chunk_order() {
     let mut world = chunks_of(10);
     let mut all = vec![world.spawn(A(0)), world.spawn(A(1)), world.spawn(A(2))];
     all.extend(world.spawn_many(A(3), 25));
@@ -117,7 +117,7 @@ fn entities_of_a_batch_follow_one_another_in_chunk_order() {
 }
 
 #[test]
-fn a_batch_has_the_values_it_was_made_of() {
+fn a_batch_has_the_values_of_its_iterator() {
     let mut world = chunks_of(7);
     let many: Vec<_> = world.spawn_many((A(5), Text("same".into())), 20).collect();
     for entity in many {
@@ -138,7 +138,7 @@ fn a_batch_has_the_values_it_was_made_of() {
 }
 
 #[test]
-fn columns_are_lists_arrays_or_slices_of_one_length() {
+fn columns_are_vectors_arrays_or_slices_of_equal_length() {
     let mut world = world();
     let b = [B(3), B(4)];
     let boxed: Box<[C]> = vec![C(5), C(6)].into();
@@ -161,7 +161,7 @@ fn columns_are_lists_arrays_or_slices_of_one_length() {
 struct Place([f32; 3]);
 
 #[test]
-fn columns_are_made_by_functions_of_the_number() {
+fn columns_can_be_computed_from_the_index() {
     for limit in [1, 3, 4, 7, 1000] {
         let mut world = chunks_of(limit);
         world.spawn((A(0), Text("before".into())));

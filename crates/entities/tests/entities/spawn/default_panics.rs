@@ -40,7 +40,7 @@ fn nothing_leaks_when_types_are_added() {
 }
 
 #[test]
-fn an_entity_is_as_it_was_when_a_type_could_not_be_added() {
+fn an_entity_is_unchanged_when_a_type_cannot_be_added() {
     let types = [ComponentType::of::<F1>(), ComponentType::of::<F2>()];
     survives(Call::Default, "add_types", Scene::new, |scene| {
         let (world, all) = scene.parts();

@@ -27,7 +27,7 @@ impl<I: Iterator> Iterator for Liar<I> {
 }
 
 #[test]
-fn the_entities_before_a_panic_are_there() {
+fn the_entities_before_a_panic_exist() {
     for at in 0..15 {
         let owner = Arc::new(());
         let mut world = world();
@@ -95,7 +95,7 @@ fn a_column_that_panics_creates_nothing() {
 }
 
 #[test]
-fn the_length_that_an_iterator_states_is_not_trusted() {
+fn the_size_hint_of_an_iterator_is_not_trusted() {
     let hints = [
         (0, Some(0)),
         (0, None),
@@ -122,7 +122,7 @@ fn the_length_that_an_iterator_states_is_not_trusted() {
 }
 
 #[test]
-fn an_iterator_is_not_asked_again_after_its_end() {
+fn an_iterator_is_not_called_after_its_end() {
     let mut world = world();
     let mut calls = 0;
     let not_fused = std::iter::from_fn(|| {
@@ -135,7 +135,7 @@ fn an_iterator_is_not_asked_again_after_its_end() {
 }
 
 #[test]
-fn a_panic_between_chunks_leaves_what_was_written() {
+fn a_panic_between_chunks_keeps_the_written_entities() {
     for at in 0..3 {
         let mut world = world();
         world.spawn_many((A(1), Text("x".into())), 10);
@@ -163,7 +163,7 @@ fn a_panic_between_chunks_leaves_what_was_written() {
 }
 
 #[test]
-fn a_map_of_references_that_panics_breaks_nothing() {
+fn a_panic_while_references_are_remapped_does_no_harm() {
     for at in 0..10 {
         let mut world = world();
         let first = world.spawn(B(0));

@@ -21,7 +21,7 @@ fn populate(world: &mut World) {
 }
 
 #[test]
-fn each_entity_gets_the_value_at_its_place_in_the_order_before_the_change() {
+fn each_entity_gets_the_value_at_its_index_in_the_query() {
     for limit in [10_000, 64, 7] {
         for forked in [false, true] {
             let mut world = chunks_of(limit);
@@ -88,7 +88,7 @@ fn tags_buffers_and_managed_components_can_be_added_to_each() {
 }
 
 #[test]
-fn another_number_of_values_than_entities_is_refused_and_changes_nothing() {
+fn a_wrong_number_of_values_is_refused_and_changes_nothing() {
     let mut world = chunks_of(7);
     populate(&mut world);
     let found = world.query::<&X>().count();
@@ -144,7 +144,7 @@ fn each_value_is_dropped_once() {
 }
 
 #[test]
-fn dynamic_queries_add_a_value_to_each_too() {
+fn dynamic_queries_add_a_value_to_each_entity() {
     let mut world = chunks_of(7);
     populate(&mut world);
     let query = QueryDescriptor::new().all([ComponentType::of::<X>()]);

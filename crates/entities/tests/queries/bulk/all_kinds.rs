@@ -100,7 +100,7 @@ fn whole_chunks_with_forks_alive() {
 }
 
 #[test]
-fn tags_are_given_to_shared_memory_without_a_copy() {
+fn tags_are_added_to_memory_shared_with_forks_without_a_copy() {
     use ancho_entities::{ChunkArena, WorldSettings};
 
     let arena = ChunkArena::with_limit(10 * 16 * 1024);
@@ -121,7 +121,7 @@ fn tags_are_given_to_shared_memory_without_a_copy() {
 }
 
 #[test]
-fn rows_do_not_come_to_whole_chunks_that_are_shared() {
+fn rows_are_not_added_to_whole_chunks_that_forks_share() {
     // Of two archetypes that get a tag, whole chunks of the first change in place and have room, while rows of the
     // second move.
     let mut world = chunks_of(10);
@@ -142,7 +142,7 @@ fn rows_do_not_come_to_whole_chunks_that_are_shared() {
 }
 
 #[test]
-fn what_cannot_be_duplicated_is_given_to_memory_of_its_own() {
+fn values_that_cannot_be_duplicated_are_added_to_unshared_memory() {
     let mut world = chunks_of(4);
     world.spawn_batch((0..8).map(|at| (A(at), Text(at.to_string()))));
     let mut fork = Checked(world.fork().unwrap());
@@ -202,7 +202,7 @@ fn values_are_dropped_once() {
 }
 
 #[test]
-fn buffers_and_managed_components_come_along() {
+fn buffers_and_managed_components_move_with_their_entities() {
     let mut world = chunks_of(10);
     world.spawn_batch((0..35).map(|at| (A(at), item(at), Managed::new(Script(at.to_string())))));
     world.spawn_batch((0..25).map(|at| (A(at), item(at))));
@@ -248,7 +248,7 @@ fn buffers_and_managed_components_come_along() {
 }
 
 #[test]
-fn what_stays_is_left_of_those_that_are_despawned() {
+fn cleanup_components_of_despawned_entities_remain() {
     let owner = Arc::new(());
     let mut world = chunks_of(4);
     world.spawn_batch((0..10).map(|at| (A(at), X(at), Handle(owner.clone()))));
@@ -273,7 +273,7 @@ fn what_stays_is_left_of_those_that_are_despawned() {
 }
 
 #[test]
-fn chunks_of_another_archetype_begin_with_values_of_their_own() {
+fn chunks_of_another_archetype_start_with_separate_chunk_components() {
     let mut world = chunks_of(10);
     world.spawn_many((A(1), PerChunk::<Bounds>::new(), Shared::new(Team(1))), 25);
     world.for_each_chunk_mut(|mut chunk| {

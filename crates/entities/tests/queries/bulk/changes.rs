@@ -29,7 +29,7 @@ fn sorted(mut entities: Vec<Entity>) -> Vec<Entity> {
 }
 
 #[test]
-fn what_is_switched_off_is_not_despawned() {
+fn entities_with_a_disabled_component_are_not_despawned() {
     for limit in [10_000, 64, 7] {
         let mut world = chunks_of(limit);
         let (on, off) = hundredths(&mut world, 3000);
@@ -44,7 +44,7 @@ fn what_is_switched_off_is_not_despawned() {
 }
 
 #[test]
-fn what_is_switched_off_is_given_nothing() {
+fn entities_with_a_disabled_component_are_not_changed() {
     for limit in [10_000, 64, 7] {
         let mut world = chunks_of(limit);
         let (on, off) = hundredths(&mut world, 3000);
@@ -75,7 +75,7 @@ fn what_is_switched_off_is_given_nothing() {
 }
 
 #[test]
-fn those_that_are_off_can_be_found_by_that() {
+fn disabled_components_can_be_filtered_for() {
     let mut world = chunks_of(64);
     let (on, off) = hundredths(&mut world, 1000);
     let query = world.batch(QueryDescriptor::of::<(), IsDisabled<X>>());
@@ -88,7 +88,7 @@ fn those_that_are_off_can_be_found_by_that() {
 }
 
 #[test]
-fn masks_are_switched_as_a_whole() {
+fn whole_masks_are_enabled_and_disabled() {
     for limit in [10_000, 200, 64, 3] {
         let mut world = chunks_of(limit);
         let all: Vec<_> = world.spawn_batch((0..1000).map(|at| (X(at), A(0)))).collect();
@@ -118,7 +118,7 @@ fn masks_are_switched_as_a_whole() {
 }
 
 #[test]
-fn switching_by_a_query_for_other_switches() {
+fn enabling_by_a_query_that_filters_other_enabled_bits() {
     let mut world = chunks_of(100);
     let all: Vec<_> = world.spawn_many((X(0), Y), 300).collect();
     for &entity in &all[50..250] {
@@ -135,7 +135,7 @@ fn switching_by_a_query_for_other_switches() {
 }
 
 #[test]
-fn what_cannot_be_switched_is_refused() {
+fn types_that_are_not_enableable_are_refused() {
     let mut world = world();
     let first = world.spawn(A(1));
     world.spawn((A(1), X(1)));
@@ -155,7 +155,7 @@ fn what_cannot_be_switched_is_refused() {
 }
 
 #[test]
-fn nothing_found_is_nothing_changed() {
+fn a_query_without_results_changes_nothing() {
     let mut world = world();
     world.spawn_many(A(1), 10);
     let state = world.state_hash();
@@ -182,7 +182,7 @@ fn nothing_found_is_nothing_changed() {
 }
 
 #[test]
-fn components_that_are_there_are_replaced_and_stay_off() {
+fn present_components_are_replaced_and_stay_disabled() {
     let mut world = chunks_of(4);
     let all: Vec<_> =
         world.spawn_batch((0..10).map(|at| (A(at), X(at), Text(at.to_string())))).collect();
@@ -241,7 +241,7 @@ fn missing_types_are_added_and_others_keep_their_values() {
 }
 
 #[test]
-fn strict_worlds_refuse_all_or_do_all() {
+fn strict_worlds_change_all_or_nothing() {
     let settings = WorldSettings::new().strict(true).chunk_capacity_limit(4);
     let mut world = Checked(World::with_settings("Simulation", settings));
     world.spawn_many(A(1), 6);
@@ -313,7 +313,7 @@ fn only_chunks_that_changed_are_touched() {
 }
 
 #[test]
-fn whole_chunks_stay_where_they_are() {
+fn whole_chunks_stay_in_place() {
     let mut world = chunks_of(10);
     let all: Vec<_> =
         world.spawn_batch((0..95).map(|at| (A(at), X(at), Text(at.to_string())))).collect();
@@ -341,7 +341,7 @@ fn whole_chunks_stay_where_they_are() {
 }
 
 #[test]
-fn small_chunks_do_not_pile_up() {
+fn small_chunks_do_not_accumulate() {
     let mut world = chunks_of(100);
     for _ in 0..50 {
         world.spawn_many(A(1), 10);
@@ -401,7 +401,7 @@ fn members_of_groups_follow_their_roots() {
 }
 
 #[test]
-fn a_query_of_nothing_but_entities_without_components() {
+fn a_query_for_entities_without_components() {
     let mut world = chunks_of(4);
     let all: Vec<_> = world.spawn_many((), 6).collect();
     assert_eq!(world.batch(QueryDescriptor::of::<(), ()>()).add(()).unwrap(), 0);
@@ -415,7 +415,7 @@ fn a_query_of_nothing_but_entities_without_components() {
 }
 
 #[test]
-fn single_entity_ways_find_their_place_after_chunks_have_gone() {
+fn single_changes_work_after_chunks_were_freed() {
     // The cached target of the last single change must not lead to a chunk that was reused.
     let mut world = chunks_of(4);
     let all: Vec<_> = world.spawn_batch((0..6).map(A)).collect();

@@ -100,7 +100,7 @@ fn nothing_leaks_or_is_dropped_twice_when_destructors_panic() {
 }
 
 #[test]
-fn everything_is_done_when_destructors_panic() {
+fn the_change_is_complete_when_destructors_panic() {
     let after = |action: fn(&mut World)| {
         let mut scene = chosen();
         action(scene.world());
@@ -120,7 +120,7 @@ fn everything_is_done_when_destructors_panic() {
 }
 
 #[test]
-fn nothing_is_done_when_a_clone_panics() {
+fn nothing_changes_when_a_clone_panics() {
     for setup in [chosen as fn() -> Scene, chosen_and_forked] {
         for (what, action) in
             ACTIONS.iter().filter(|(what, _)| what.starts_with("add ") && !what.contains("tag"))
@@ -139,7 +139,7 @@ fn nothing_is_done_when_a_clone_panics() {
 }
 
 #[test]
-fn nothing_is_done_when_a_shared_chunk_cannot_be_copied() {
+fn nothing_changes_when_a_shared_chunk_cannot_be_copied() {
     for (what, action) in ACTIONS.iter().filter(|(what, _)| what.contains("some")) {
         survives(Call::Clone, what, chosen_and_forked, |scene| {
             let before = scene.worlds[1].state_hash();
@@ -153,7 +153,7 @@ fn nothing_is_done_when_a_shared_chunk_cannot_be_copied() {
 }
 
 #[test]
-fn nothing_is_done_when_a_default_panics() {
+fn nothing_changes_when_a_default_panics() {
     let types = [ComponentType::of::<F2>(), ComponentType::of::<F1>(), ComponentType::of::<Tag>()];
     for setup in [chosen as fn() -> Scene, chosen_and_forked] {
         survives(Call::Default, "add_types", setup, |scene| {
@@ -221,7 +221,7 @@ fn spare(chunks: usize, owner: &Arc<()>) -> (World, ChunkArena) {
 }
 
 #[test]
-fn without_memory_nothing_is_done() {
+fn nothing_changes_without_memory() {
     let owner = Arc::new(());
     for (what, write) in WRITES {
         let (mut world, arena) = spare(0, &owner);
@@ -243,7 +243,7 @@ fn without_memory_nothing_is_done() {
 }
 
 #[test]
-fn without_memory_for_copies_nothing_is_done() {
+fn nothing_changes_without_memory_for_copies() {
     let owner = Arc::new(());
     let more: [Write; 4] = [
         ("add replaces", |world| {
@@ -276,7 +276,7 @@ fn without_memory_for_copies_nothing_is_done() {
 }
 
 #[test]
-fn what_needs_no_memory_is_done_without() {
+fn changes_that_need_no_memory_succeed_without() {
     let owner = Arc::new(());
     for forks in [false, true] {
         let (mut world, arena) = spare(0, &owner);

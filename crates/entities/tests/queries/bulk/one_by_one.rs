@@ -172,7 +172,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 192, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn by_query_is_as_one_by_one(
+    fn bulk_changes_equal_single_changes(
         kinds in prop::collection::vec(prop_oneof![0..1024_u16, Just(3), Just(23), Just(256 + 7)], 0..120),
         change in 0..17_u8,
         filter in 0..6_u8,

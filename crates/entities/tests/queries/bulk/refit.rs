@@ -36,7 +36,7 @@ fn check(world: &World, all: &[Entity]) {
 }
 
 #[test]
-fn rows_that_have_room_stay_where_they_are_when_components_come_and_go() {
+fn rows_stay_in_place_if_the_changed_components_fit() {
     let mut world = world();
     let all = filled(&mut world, 3000);
     let before = places(&world, &all);
@@ -63,7 +63,7 @@ fn rows_that_have_room_stay_where_they_are_when_components_come_and_go() {
 }
 
 #[test]
-fn chunks_that_would_be_mostly_empty_are_filled_up() {
+fn chunks_that_would_be_mostly_empty_are_merged() {
     let mut world = world();
     let all: Vec<_> = world.spawn_batch((0..2000).map(A)).collect();
     world.batch(QueryDescriptor::of::<&A, ()>()).add(Large([3; 64])).unwrap();
@@ -80,7 +80,7 @@ fn chunks_that_would_be_mostly_empty_are_filled_up() {
 struct Large([u64; 64]);
 
 #[test]
-fn forks_keep_what_they_have() {
+fn forks_keep_their_entities() {
     let mut world = world();
     let all = filled(&mut world, 3000);
     // Unsharing memory clones text, so these entities are in chunks without text from the beginning.
@@ -123,7 +123,7 @@ fn groups_of_shared_values_stay_apart() {
 }
 
 #[test]
-fn only_what_comes_counts_as_written() {
+fn only_added_components_count_as_written() {
     let mut world = world();
     filled(&mut world, 3000);
     let seen = world.version();
@@ -134,7 +134,7 @@ fn only_what_comes_counts_as_written() {
 }
 
 #[test]
-fn everything_is_as_if_done_one_by_one() {
+fn the_result_equals_single_changes() {
     for limit in [10_000, 500, 64, 5] {
         let mut world = chunks_of(limit);
         let mut naive = chunks_of(limit);

@@ -5,7 +5,7 @@ use ancho_entities::{Changed, OrderChanged, Present, Version, With, World};
 use crate::common::*;
 
 #[test]
-fn only_written_chunks_pass() {
+fn only_written_chunks_match() {
     let mut world = chunks_of(4);
     let all: Vec<_> = world.spawn_batch((0..12).map(|at| (A(at), B(0)))).collect();
     let seen = world.version();
@@ -27,7 +27,7 @@ fn only_written_chunks_pass() {
 }
 
 #[test]
-fn reading_marks_nothing_and_own_writing_is_not_seen() {
+fn reading_marks_nothing_and_own_writes_are_not_seen() {
     let mut world = chunks_of(4);
     world.spawn_batch((0..12).map(|at| (A(at), B(0))));
     let seen = world.version();
@@ -56,7 +56,7 @@ fn chunks_without_matching_rows_are_not_marked() {
 }
 
 #[test]
-fn a_filter_lets_others_be_unmarked() {
+fn chunks_that_a_filter_excludes_are_not_marked() {
     let mut world = chunks_of(4);
     let all: Vec<_> = world.spawn_many(A(0), 8).collect();
     let (first, second) = (world.version(), world.advance_version());
@@ -68,7 +68,7 @@ fn a_filter_lets_others_be_unmarked() {
 }
 
 #[test]
-fn chunks_that_entities_came_to_or_left() {
+fn chunks_with_added_or_removed_entities_are_found() {
     let mut world = chunks_of(128);
     let all: Vec<_> = world.spawn_many(A(0), 384).collect();
     let seen = world.version();
@@ -101,7 +101,7 @@ fn versions_that_wrap_around() {
 }
 
 #[test]
-fn what_is_not_there_with_its_group_is_not_marked_by_any_way_of_asking() {
+fn no_access_marks_chunks_without_the_whole_optional_tuple() {
     let ways: [fn(&mut World); 4] = [
         |world| world.query_mut::<Option<(&A, &mut B)>>().for_each(|_| ()),
         |world| world.query_mut::<Option<(&A, &mut B)>>().into_iter().for_each(|_| ()),

@@ -248,7 +248,7 @@ fn passes<F: QueryFilter>(table: &mut Table, wanted: impl Fn(Facts) -> bool) {
 }
 
 #[test]
-fn what_was_written_or_has_other_neighbours() {
+fn changed_or_reordered() {
     for in_chunk in [4, 70] {
         let mut table = table(in_chunk);
         passes::<Changed<A>>(&mut table, |is| is.a_changed);
@@ -267,7 +267,7 @@ fn what_was_written_or_has_other_neighbours() {
 }
 
 #[test]
-fn what_was_written_or_has_a_component() {
+fn changed_or_with_a_component() {
     for in_chunk in [4, 70] {
         let mut table = table(in_chunk);
         passes::<Or<(Changed<A>, With<Tag>)>>(&mut table, |is| is.a_changed || is.tag);
@@ -285,7 +285,7 @@ fn what_was_written_or_has_a_component() {
 }
 
 #[test]
-fn what_was_written_or_is_switched_on() {
+fn changed_or_enabled() {
     for in_chunk in [4, 70] {
         let mut table = table(in_chunk);
         passes::<Or<(Changed<A>, With<X>)>>(&mut table, |is| is.a_changed || is.x_on);
@@ -303,7 +303,7 @@ fn what_was_written_or_is_switched_on() {
 }
 
 #[test]
-fn what_is_tracked_is_found_row_by_row_among_others() {
+fn tracked_changes_are_found_per_row_beside_other_filters() {
     for in_chunk in [4, 70] {
         let mut table = table(in_chunk);
         passes::<Or<(Changed<T>, OrderChanged)>>(&mut table, |is| is.t_changed || is.order_changed);

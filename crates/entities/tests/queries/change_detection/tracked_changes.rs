@@ -32,7 +32,7 @@ fn advance(world: &mut World) -> Version {
 }
 
 #[test]
-fn only_the_entity_that_was_written_passes() {
+fn only_written_entities_match() {
     let mut world = chunks_of(4);
     let all: Vec<_> = world.spawn_batch((0..12).map(|at| (T(at), A(0)))).collect();
     assert!(
@@ -56,7 +56,7 @@ fn only_the_entity_that_was_written_passes() {
 }
 
 #[test]
-fn archetypes_without_what_is_tracked_are_not_mixed_up() {
+fn archetypes_without_the_tracked_component_are_handled() {
     let mut world = world();
     let tracked: Vec<_> = world.spawn_many((T(0), A(0)), 10).collect();
     let seen = advance(&mut world);
@@ -68,7 +68,7 @@ fn archetypes_without_what_is_tracked_are_not_mixed_up() {
 }
 
 #[test]
-fn what_loops_give_counts() {
+fn rows_that_a_loop_yields_count_as_changed() {
     let mut world = chunks_of(100);
     let all: Vec<_> = world.spawn_batch((0..250).map(T)).collect();
     let mut seen = advance(&mut world);
@@ -107,7 +107,7 @@ fn what_loops_give_counts() {
 }
 
 #[test]
-fn what_is_off_is_not_given() {
+fn disabled_rows_are_not_yielded() {
     let mut world = chunks_of(100);
     let all: Vec<_> = world.spawn_many((E(0), A(0)), 10).collect();
     for &entity in &all[..8] {
@@ -135,7 +135,7 @@ fn what_is_off_is_not_given() {
 }
 
 #[test]
-fn a_loop_finds_what_had_changed_before_it() {
+fn a_loop_finds_changes_from_before_it() {
     let mut world = chunks_of(100);
     let all: Vec<_> = world.spawn_many(T(0), 200).collect();
     let seen = advance(&mut world);
@@ -155,7 +155,7 @@ fn a_loop_finds_what_had_changed_before_it() {
 }
 
 #[test]
-fn buffers_managed_components_and_references() {
+fn buffers_managed_components_and_references_are_tracked() {
     let mut world = chunks_of(10);
     let list = Buffer::from([TrackedItem(1)]);
     let all: Vec<_> = world.spawn_many((list, Managed::new(TrackedScript(0))), 3).collect();
@@ -202,7 +202,7 @@ fn moving_is_no_change() {
 }
 
 #[test]
-fn forks_have_notes_of_their_own() {
+fn forks_track_changes_separately() {
     let mut world = chunks_of(10);
     let all: Vec<_> = world.spawn_many(T(0), 20).collect();
     let seen = advance(&mut world);
@@ -218,7 +218,7 @@ fn forks_have_notes_of_their_own() {
 }
 
 #[test]
-fn a_panic_in_the_midst_of_a_chunk() {
+fn a_panic_inside_a_chunk_marks_the_rows_before_it() {
     let mut world = chunks_of(10);
     let all: Vec<_> = world.spawn_batch((0..40).map(T)).collect();
     let seen = advance(&mut world);
@@ -246,7 +246,7 @@ fn a_panic_in_the_midst_of_a_chunk() {
 }
 
 #[test]
-fn references_that_panic_count_as_changed() {
+fn references_whose_remap_panics_count_as_changed() {
     let mut world = world();
     let target = world.spawn(());
     let all: Vec<_> = world.spawn_many(TrackedTarget(target), 3).collect();
@@ -264,7 +264,7 @@ fn references_that_panic_count_as_changed() {
 }
 
 #[test]
-fn who_is_given_slices_has_values_that_are_off_too() {
+fn slices_include_disabled_values() {
     type Optional = (&'static A, Option<&'static mut E>);
     type Add = fn((&[A], Option<&mut [E]>));
 

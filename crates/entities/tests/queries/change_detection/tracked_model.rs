@@ -489,7 +489,7 @@ proptest! {
     #![proptest_config(cases(96))]
 
     #[test]
-    fn what_changed_is_what_was_written(
+    fn tracked_changes_equal_the_recorded_writes(
         ops in prop::collection::vec(op(), 1..250),
         limit in 1..200_usize,
         first in prop_oneof![Just(1), Just(u32::MAX - 8)],

@@ -35,7 +35,7 @@ fn crowd_of_ten() -> (Checked, Vec<(Entity, u32)>) {
 }
 
 #[test]
-fn ten_enableable_types_are_asked_for_at_once() {
+fn a_query_can_have_ten_enableable_types() {
     let (world, all) = crowd_of_ten();
     let expected = |matches: fn(u32) -> bool| -> Vec<Entity> {
         all.iter().filter(|(_, bits)| matches(*bits)).map(|&(entity, _)| entity).collect()
@@ -68,7 +68,7 @@ fn ten_enableable_types_are_asked_for_at_once() {
 }
 
 #[test]
-fn several_shared_values_are_asked_for_at_once() {
+fn a_query_can_filter_several_shared_values() {
     let mut world = chunks_of(10);
     for at in 0..64 {
         world.spawn((A(at), Shared::new(Team(at % 2)), Shared::new(Mesh(at % 4))));
@@ -80,7 +80,7 @@ fn several_shared_values_are_asked_for_at_once() {
 }
 
 #[test]
-fn any_of_several_changed_types_will_do_and_q10_orders_are_asked_for_beside_them() {
+fn change_filters_of_several_types_combine_with_order_filters() {
     let mut world = chunks_of(10);
     let team = |at| Shared::new(Team(at / 20));
     let all: Vec<_> = world.spawn_batch((0..40).map(|at| (A(at), B(0), X(0), team(at)))).collect();

@@ -32,7 +32,7 @@ fn is_the_same_as<F: QueryFilter>(say: Say) {
 }
 
 #[test]
-fn options_are_filters_too() {
+fn options_are_filters() {
     is_the_same_as::<()>(|query| query);
     is_the_same_as::<IncludeDisabled>(|query| query.include_disabled());
     is_the_same_as::<IncludePrefabs>(|query| query.include_prefabs());
@@ -43,7 +43,7 @@ fn options_are_filters_too() {
 }
 
 #[test]
-fn options_decide_on_what_can_be_split() {
+fn options_decide_which_queries_can_be_split() {
     let mut world = crowd(20);
     // Enabled state is ignored, so an enableable component makes the queries disjoint.
     let (with, without) = world.split::<(
@@ -72,7 +72,7 @@ fn sink(mut weights: Query<&mut Weight, FilterWriteGroups>) {
 }
 
 #[test]
-fn systems_say_options_of_their_queries() {
+fn systems_set_options_of_their_queries() {
     let mut world = crowd(20);
     world.insert_resource(Seen::default());
     world.add_system(count);
@@ -88,7 +88,7 @@ fn systems_say_options_of_their_queries() {
 }
 
 #[test]
-fn systems_leave_to_others_what_those_write() {
+fn write_groups_apply_to_queries_of_systems() {
     let mut world = world();
     let (stone, cloud) = (world.spawn(Weight(1)), world.spawn((Weight(1), Floating)));
     world.add_system(sink);

@@ -5,7 +5,7 @@ use ancho_entities::{Changed, OrderChanged, QueryDescriptor, Shared, Version, Wo
 use crate::common::*;
 
 #[test]
-fn whole_chunks_by_value() {
+fn chunks_are_filtered_by_value() {
     let mut world = world();
     let red: Vec<_> = world.spawn_many((A(1), Shared::new(Team(1))), 5).collect();
     let blue: Vec<_> = world.spawn_many((A(2), Shared::new(Team(2))), 6).collect();
@@ -25,7 +25,7 @@ fn whole_chunks_by_value() {
 }
 
 #[test]
-fn all_values_are_needed() {
+fn all_values_must_match() {
     let mut world = world();
     for team in 0..3 {
         for mesh in 0..3 {
@@ -52,7 +52,7 @@ fn a_filter_stays_and_follows_the_entities() {
 }
 
 #[test]
-fn values_and_changes_are_both_needed() {
+fn values_and_changes_must_both_match() {
     let mut world = world();
     let red = world.spawn((A(1), Shared::new(Team(1))));
     let blue = world.spawn((A(2), Shared::new(Team(2))));
@@ -73,7 +73,7 @@ fn reordered(world: &World, since: Version) -> usize {
 }
 
 #[test]
-fn whole_chunks_get_another_value_where_they_are() {
+fn whole_chunks_get_another_value_in_place() {
     let mut world = chunks_of(10);
     let many: Vec<_> = world.spawn_many((A(1), X(0), Shared::new(Team(1))), 95).collect();
     let few: Vec<_> = world.spawn_many((A(2), X(0), Shared::new(Team(2))), 3).collect();
@@ -114,7 +114,7 @@ fn whole_chunks_get_another_value_where_they_are() {
 }
 
 #[test]
-fn values_count_chunks_that_get_them_where_they_are() {
+fn values_count_chunks_that_get_them_in_place() {
     let mut world = chunks_of(10);
     let both = |team| (A(1), Shared::new(Team(team)), Shared::new(Mesh(1)));
     world.spawn_many(both(1), 10);

@@ -78,14 +78,14 @@ fn finds<F: QueryFilter>(expected: impl Fn(State, State, bool) -> bool) {
 }
 
 #[test]
-fn with_needs_it_on() {
+fn with_requires_an_enabled_component() {
     finds::<With<X>>(|x, _, _| x == On);
     finds::<With<(X, Y)>>(|x, y, _| x == On && y == On);
     finds::<With<(X, A)>>(|x, _, a| x == On && a);
 }
 
 #[test]
-fn without_is_absent_or_off() {
+fn without_matches_absent_or_disabled_components() {
     finds::<Without<X>>(|x, _, _| x != On);
     finds::<Without<(X, Y)>>(|x, y, _| x != On && y != On);
     finds::<Without<A>>(|_, _, a| !a);
@@ -102,7 +102,7 @@ fn absent_present_and_disabled() {
 }
 
 #[test]
-fn any_is_satisfied_by_one_that_cannot_be_off() {
+fn any_matches_a_component_that_is_not_enableable() {
     finds::<Any<X>>(|x, _, _| x == On);
     finds::<Any<(X, Y)>>(|x, y, _| x == On || y == On);
     finds::<Any<(X, A)>>(|x, _, a| x == On || a);
@@ -111,7 +111,7 @@ fn any_is_satisfied_by_one_that_cannot_be_off() {
 }
 
 #[test]
-fn conditions_of_a_tuple_are_all_needed() {
+fn all_conditions_of_a_tuple_must_match() {
     finds::<(With<X>, Without<Y>)>(|x, y, _| x == On && y != On);
     finds::<(IsDisabled<X>, Any<(Y, A)>)>(|x, y, a| x == Off && (y == On || a));
     finds::<(Present<X>, Absent<A>, With<Y>)>(|x, y, a| x != No && !a && y == On);
@@ -122,7 +122,7 @@ fn conditions_of_a_tuple_are_all_needed() {
 }
 
 #[test]
-fn data_needs_it_on_unless_it_is_optional() {
+fn data_requires_enabled_components_unless_optional() {
     let mut world = world();
     let all = entities(&mut world);
     let mut found = 0;
@@ -142,7 +142,7 @@ fn data_needs_it_on_unless_it_is_optional() {
 }
 
 #[test]
-fn the_state_is_ignored_on_demand() {
+fn ignore_enabled_ignores_the_enabled_state() {
     let mut world = world();
     let all = entities(&mut world);
     let count =

@@ -45,7 +45,7 @@ fn is_union<F: QueryFilter, G: QueryFilter>(world: &World) {
 }
 
 #[test]
-fn a_union_finds_what_one_of_them_finds_and_each_once() {
+fn a_union_finds_each_match_of_its_parts_once() {
     for limit in [1, 10, 70, 1000] {
         let world = crowd(limit);
         is_union::<With<A>, With<Tag>>(&world);
@@ -85,7 +85,7 @@ fn other_conditions_hold_beside_a_union() {
 }
 
 #[test]
-fn unions_by_types_of_the_run_time_find_the_same() {
+fn dynamic_unions_find_the_same() {
     for limit in [1, 70, 1000] {
         let world = crowd(limit);
         let query = QueryDescriptor::new;
@@ -126,7 +126,7 @@ fn unions_by_types_of_the_run_time_find_the_same() {
 }
 
 #[test]
-fn all_must_agree_on_ignoring_what_is_off() {
+fn all_parts_must_agree_on_ignoring_enabled_state() {
     let one = || QueryDescriptor::new().all([of::<X>()]);
     let said = panic_message(|| one().or(one().ignore_enabled()));
     assert!(said.starts_with("A0094: ") && said.contains("second"), "{said}");
@@ -136,7 +136,7 @@ fn all_must_agree_on_ignoring_what_is_off() {
 }
 
 #[test]
-fn a_union_does_not_ask_for_what_cannot_be_switched_to_be_off() {
+fn a_union_refuses_disabled_filters_of_types_that_are_not_enableable() {
     let world = world();
     let said = panic_message(|| found::<Or<(With<A>, IsDisabled<B>)>>(&world));
     assert!(said.starts_with("A0070: "), "{said}");

@@ -72,7 +72,7 @@ fn found<D: QueryData, F: QueryFilter>() -> String {
 }
 
 #[test]
-fn members_that_are_not_named_exclude() {
+fn members_that_the_query_does_not_name_exclude_entities() {
     assert_eq!(found::<&mut Out, ()>(), "plain off");
     assert_eq!(found::<(&mut Out, &First), ()>(), "first deeper");
     assert_eq!(found::<(&mut Out, Option<&First>), ()>(), "plain first off deeper");
@@ -85,7 +85,7 @@ fn members_that_are_not_named_exclude() {
 }
 
 #[test]
-fn a_member_that_is_off_does_not_exclude() {
+fn a_disabled_member_does_not_exclude() {
     assert_eq!(found::<(&mut Out, &Switch), ()>(), "on");
     assert_eq!(found::<&mut Out, Present<Switch>>(), "on off");
     assert_eq!(found::<&mut Out, IsDisabled<Switch>>(), "off");
@@ -101,7 +101,7 @@ fn a_member_that_is_off_does_not_exclude() {
 }
 
 #[test]
-fn what_is_only_read_excludes_nothing() {
+fn reading_the_target_excludes_nothing() {
     let everything = "plain first second both on off list object deeper";
     assert_eq!(found::<&Out, ()>(), everything);
     assert_eq!(found::<(), With<Out>>(), everything);
@@ -109,7 +109,7 @@ fn what_is_only_read_excludes_nothing() {
 }
 
 #[test]
-fn who_reads_a_target_knows_its_members() {
+fn reading_a_target_names_its_members() {
     // `Deeper` is in the group of `First`, which is written.
     assert_eq!(found::<&mut First, ()>(), "first both");
     // `Out` is read, `First` is one of its members, and `Deeper` a member of that.
@@ -123,12 +123,12 @@ fn who_reads_a_target_knows_its_members() {
 }
 
 #[test]
-fn what_is_written_only_if_it_is_there() {
+fn an_optional_mutable_target_excludes_only_entities_that_have_it() {
     assert_eq!(found::<Option<&mut Out>, ()>(), "plain off a");
 }
 
 #[test]
-fn groups_in_a_circle() {
+fn write_groups_can_be_cyclic() {
     let mut world = world();
     let circle = world.spawn((Deeper, Deepest));
     let alone = world.spawn(Deeper);
@@ -141,7 +141,7 @@ fn groups_in_a_circle() {
 }
 
 #[test]
-fn members_that_nobody_had_used_before() {
+fn members_that_are_first_used_later_exclude() {
     #[derive(Component)]
     #[component(write_group(Out))]
     struct Late;
@@ -156,7 +156,7 @@ fn members_that_nobody_had_used_before() {
 }
 
 #[test]
-fn queries_of_run_time() {
+fn dynamic_queries_apply_write_groups() {
     let mut world = world();
     let plain = world.spawn(Out(0));
     let first = world.spawn((Out(0), First(0)));
@@ -183,7 +183,7 @@ fn union_of(world: &World, left: &QueryDescriptor, right: &QueryDescriptor) -> V
 }
 
 #[test]
-fn each_query_of_a_union_knows_what_it_names() {
+fn each_part_of_a_union_applies_its_own_write_groups() {
     let mut world = world();
     let plain = world.spawn(Out(0));
     let first = world.spawn((Out(0), First(0)));
@@ -222,7 +222,7 @@ fn each_query_of_a_union_knows_what_it_names() {
 }
 
 #[test]
-fn a_filter_that_is_one_of_several_names_for_all() {
+fn a_filter_in_a_union_names_members_for_all_parts() {
     assert_eq!(found::<&mut Out, Or<(With<First>, With<Second>)>>(), "first second both deeper");
     assert_eq!(found::<&mut Out, Or<(With<First>, With<Tag>)>>(), "first deeper");
     assert_eq!(found::<&mut Out, Or<(Without<First>, With<Tag>)>>(), "plain off");
@@ -231,7 +231,7 @@ fn a_filter_that_is_one_of_several_names_for_all() {
 }
 
 #[test]
-fn groups_of_generic_types() {
+fn write_groups_of_generic_types() {
     #[derive(Component)]
     struct Target<T: Send + Sync + 'static>(#[field(opaque)] std::marker::PhantomData<T>);
 
@@ -244,7 +244,7 @@ fn groups_of_generic_types() {
 }
 
 #[test]
-fn who_looks_at_what_can_be_written_sees_no_more() {
+fn a_read_only_view_of_a_mutable_query_matches_the_same() {
     let mut world = world();
     world.spawn_batch([Out(1), Out(2)]);
     world.spawn((Out(3), First(0)));

@@ -24,7 +24,7 @@ fn counts_with_and_without_filters() {
 }
 
 #[test]
-fn lists_are_parallel() {
+fn lists_of_entities_and_components_correspond() {
     let mut world = chunks_of(7);
     let all: Vec<Entity> = (0..50_u32)
         .map(|at| {
@@ -78,7 +78,7 @@ fn values_are_written_back() {
 }
 
 #[test]
-fn a_mask_knows_archetypes_and_matches_knows_all() {
+fn a_mask_tests_archetypes_and_matches_tests_everything() {
     let mut world = world();
     let (on, off, without) = (world.spawn(X(0)), world.spawn(X(0)), world.spawn(A(0)));
     world.set_component_enabled::<X>(off, false).unwrap();
@@ -111,7 +111,7 @@ fn single_is_one_or_an_error() {
 }
 
 #[test]
-fn one_entity_is_found_by_its_name() {
+fn one_entity_is_found_by_its_id() {
     let mut world = chunks_of(5);
     let all: Vec<_> = world.spawn_batch((0..20).map(|at| (A(at), X(at)))).collect();
     world.set_component_enabled::<X>(all[7], false).unwrap();

@@ -5,7 +5,7 @@ use ancho_entities::{Entity, QueryDescriptor, With};
 use crate::common::*;
 
 #[test]
-fn all_forms_give_the_same() {
+fn all_forms_yield_the_same() {
     let mut world = chunks_of(100);
     let all: Vec<_> = world.spawn_batch((0..1000).map(|at| (A(at), X(at)))).collect();
     for (at, &entity) in all.iter().enumerate() {
@@ -42,7 +42,7 @@ fn all_forms_give_the_same() {
 }
 
 #[test]
-fn what_is_written_stays() {
+fn writes_persist() {
     let mut world = chunks_of(100);
     world.spawn_batch((0..1000).map(|at| (A(at), B(u64::from(at)))));
     world.query_mut::<(&mut A, &B)>().for_each(|(a, b)| a.0 += b.0 as u32);
@@ -92,7 +92,7 @@ fn loops_can_be_nested() {
 }
 
 #[test]
-fn items_outlive_the_loop_and_are_apart() {
+fn items_outlive_the_loop_and_are_disjoint() {
     let mut world = chunks_of(3);
     world.spawn_batch((0..10).map(|at| (A(at), X(at))));
     let mut all: Vec<&mut A> = world.query_mut::<&mut A>().into_iter().collect();
@@ -116,7 +116,7 @@ fn nothing_is_found_in_an_empty_world() {
 }
 
 #[test]
-fn queries_say_what_they_are() {
+fn queries_have_readable_debug_output() {
     let mut world = world();
     let query = QueryDescriptor::of::<&A, With<B>>();
     assert!(format!("{query:?}").starts_with("QueryDescriptor(the query of `&"));

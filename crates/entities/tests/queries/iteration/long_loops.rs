@@ -29,7 +29,7 @@ fn long(pattern: Pattern, rows: usize) -> (Checked, Vec<Entity>) {
 }
 
 #[test]
-fn each_row_that_matches_comes_once_in_order() {
+fn each_match_is_yielded_once_in_order() {
     for pattern in PATTERNS {
         for rows in [1, 20, 64, 100, 130] {
             let (mut world, all) = long(pattern, rows);
@@ -65,7 +65,7 @@ fn each_row_that_matches_comes_once_in_order() {
 }
 
 #[test]
-fn only_chunks_that_changed_are_walked() {
+fn only_changed_chunks_are_visited() {
     let (mut world, all) = long(|at| at % 3 != 0, 20);
     let seen = world.version();
     world.advance_version();
@@ -81,7 +81,7 @@ fn only_chunks_that_changed_are_walked() {
 }
 
 #[test]
-fn a_fork_keeps_what_it_had() {
+fn a_fork_keeps_its_values() {
     for pattern in PATTERNS {
         let (mut world, _) = long(pattern, 20);
         let fork = world.fork().unwrap();
@@ -95,7 +95,7 @@ fn a_fork_keeps_what_it_had() {
 }
 
 #[test]
-fn short_archetypes_after_a_long_one_are_walked_too() {
+fn short_archetypes_after_a_long_one_are_visited() {
     let (mut world, all) = long(|_| true, 20);
     let more: Vec<_> = world.spawn_batch((0..30).map(|at| (A(at), B(at.into())))).collect();
     let mut given = Vec::new();
@@ -104,7 +104,7 @@ fn short_archetypes_after_a_long_one_are_walked_too() {
 }
 
 #[test]
-fn what_another_view_switches_on_later_is_found_as_in_short_walks() {
+fn rows_that_another_view_enables_later_are_found() {
     for chunks in [100, 200] {
         let mut world = chunks_of(1);
         let all: Vec<_> = world.spawn_batch((0..chunks).map(X)).collect();

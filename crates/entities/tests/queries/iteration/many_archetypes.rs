@@ -103,7 +103,7 @@ fn nothing_changes() {
 }
 
 #[test]
-fn an_entity_comes_or_goes_and_takes_a_chunk_with_it() {
+fn adding_or_removing_an_entity_adds_or_frees_a_chunk() {
     changed_by(|world| _ = world.spawn(A(1)));
     changed_by(|world| _ = world.spawn_many((A(1), B(2), Tag), 10).count());
     for _ in 0..3 {
@@ -121,7 +121,7 @@ fn an_entity_comes_or_goes_and_takes_a_chunk_with_it() {
 }
 
 #[test]
-fn rows_come_and_go_in_chunks_that_stay() {
+fn rows_are_added_and_removed_in_chunks_that_stay() {
     let mut world = chunks_of(100);
     world.spawn(A(1));
     world.spawn((A(2), B(3)));
@@ -136,7 +136,7 @@ fn rows_come_and_go_in_chunks_that_stay() {
 }
 
 #[test]
-fn the_number_of_a_chunk_is_used_again_elsewhere() {
+fn a_chunk_number_is_reused_elsewhere() {
     let mut world = chunks_of(1);
     world.spawn(A(0));
     for round in 0..20 {
@@ -187,7 +187,7 @@ fn whole_chunks_change_their_archetype_or_group() {
 }
 
 #[test]
-fn all_go_and_others_come() {
+fn all_entities_are_replaced() {
     changed_by(|world| {
         world.despawn_all().unwrap();
         settle(world);
@@ -197,7 +197,7 @@ fn all_go_and_others_come() {
 }
 
 #[test]
-fn forks_go_their_own_ways() {
+fn forks_change_independently() {
     let mut world = many();
     settle(&mut world);
     let mut fork = Checked(world.fork().unwrap());
@@ -214,7 +214,7 @@ fn forks_go_their_own_ways() {
 }
 
 #[test]
-fn worlds_that_change_places_keep_their_lists() {
+fn swapped_worlds_keep_their_lists() {
     let (mut one, mut other) = (many(), chunks_of(2));
     other.spawn_many((A(1), B(1)), 9).for_each(drop);
     other.spawn_many((A(1), Text("other".into())), 9).for_each(drop);
@@ -226,7 +226,7 @@ fn worlds_that_change_places_keep_their_lists() {
 }
 
 #[test]
-fn a_list_is_made_while_another_walk_of_the_query_goes_on() {
+fn a_list_is_created_during_another_loop_of_the_query() {
     let mut world = many();
     for _ in 0..3 {
         world.spawn((A(1), B(1), T(1)));
@@ -245,7 +245,7 @@ fn a_list_is_made_while_another_walk_of_the_query_goes_on() {
 }
 
 #[test]
-fn so_many_chunks_that_there_is_no_list() {
+fn too_many_chunks_for_a_list() {
     let mut world = chunks_of(1);
     for combination in 0..32_u32 {
         for at in 0..40 {
@@ -366,7 +366,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn walks_among_changes_find_what_a_scan_finds(ops in prop::collection::vec(op(), 1..120), limit in 1..20_usize) {
+    fn loops_between_random_changes_equal_a_scan(ops in prop::collection::vec(op(), 1..120), limit in 1..20_usize) {
         let mut world = chunks_of(limit);
         for op in &ops {
             apply(&mut world, op);

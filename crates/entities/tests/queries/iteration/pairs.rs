@@ -5,7 +5,7 @@ use ancho_entities::{Buffer, Changed, EnabledMut, Entity, PerChunk, Present, Sha
 use crate::common::*;
 
 #[test]
-fn each_pair_comes_once_and_in_order() {
+fn each_pair_is_yielded_once_in_order() {
     for limit in [1, 3, 100] {
         let mut world = chunks_of(limit);
         world.spawn_batch((0..5).map(|at| (A(at), B(0))));
@@ -30,7 +30,7 @@ fn each_pair_comes_once_and_in_order() {
 }
 
 #[test]
-fn what_is_off_is_not_given_to_be_changed() {
+fn disabled_rows_are_not_yielded() {
     let mut world = chunks_of(4);
     let all: Vec<_> = world.spawn_batch((0..6).map(|at| (A(at), E(0)))).collect();
     for &entity in &all[1..5] {
@@ -44,7 +44,7 @@ fn what_is_off_is_not_given_to_be_changed() {
 }
 
 #[test]
-fn of_none_or_one_there_are_no_pairs() {
+fn zero_or_one_entity_makes_no_pair() {
     let mut world = world();
     world.query_mut::<&mut A>().for_each_pair(|_, _| panic!("there are none"));
     world.spawn(A(1));
@@ -53,7 +53,7 @@ fn of_none_or_one_there_are_no_pairs() {
 }
 
 #[test]
-fn only_what_is_on_is_paired_whatever_is_switched_meanwhile() {
+fn only_enabled_rows_are_paired_even_if_the_loop_disables_some() {
     let mut world = chunks_of(200);
     let all: Vec<_> = world.spawn_batch((0..150).map(|at| (X(at), Y))).collect();
     for (at, &entity) in all.iter().enumerate() {
@@ -81,7 +81,7 @@ fn only_what_is_on_is_paired_whatever_is_switched_meanwhile() {
 }
 
 #[test]
-fn pairs_share_what_their_chunks_have_in_common() {
+fn pairs_share_chunk_components_and_shared_values() {
     let mut world = chunks_of(2);
     world.spawn_batch(
         (0..5).map(|at| (Buffer::from([Item(at)]), Shared::new(Team(7)), PerChunk::<A>::default())),
@@ -103,7 +103,7 @@ fn pairs_share_what_their_chunks_have_in_common() {
 }
 
 #[test]
-fn pairs_of_a_fork_are_its_own() {
+fn pairs_of_a_fork_are_separate() {
     let mut world = chunks_of(2);
     world.spawn_batch((0..4).map(|at| Text(at.to_string())));
     let fork = Checked(world.fork().unwrap());

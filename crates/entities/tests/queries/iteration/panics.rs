@@ -10,7 +10,7 @@ use ancho_entities::{ChunkArena, Component, Shared, SharedComponent, World, Worl
 use crate::common::*;
 
 #[test]
-fn a_panic_in_the_loop_holds_nothing() {
+fn a_panic_in_a_loop_leaves_nothing_borrowed() {
     let mut world = chunks_of(10);
     world.spawn_batch((0..100).map(|at| (A(at), X(at))));
     panic_message(|| {
@@ -60,7 +60,7 @@ fn a_clone_that_panics_leaves_both_worlds_as_they_were() {
 }
 
 #[test]
-fn an_iterator_goes_on_behind_a_chunk_whose_copy_panicked() {
+fn an_iterator_continues_after_a_chunk_whose_copy_panicked() {
     let _alone = FRAGILE_TESTS.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     let mut world = chunks_of(5);
     world.spawn_batch((0..15).map(|at| Fragile(Box::new(at))));
@@ -85,7 +85,7 @@ fn an_iterator_goes_on_behind_a_chunk_whose_copy_panicked() {
 }
 
 #[test]
-fn an_iterator_without_memory_has_come_to_its_end() {
+fn an_iterator_ends_without_memory() {
     // Memory for two chunks, and for a copy of the first.
     let arena = ChunkArena::with_limit(3 * 16 * 1024);
     let settings = WorldSettings::new().chunk_capacity_limit(5).arena(arena);
@@ -101,7 +101,7 @@ fn an_iterator_without_memory_has_come_to_its_end() {
 }
 
 #[test]
-fn an_iterator_without_any_memory_gives_nothing() {
+fn an_iterator_without_any_memory_yields_nothing() {
     let arena = ChunkArena::with_limit(16 * 1024);
     let mut world = Checked(World::with_settings("Simulation", WorldSettings::new().arena(arena)));
     world.spawn_batch((0..10).map(|at| (A(at), X(at))));
@@ -135,7 +135,7 @@ impl Hash for Touchy {
 }
 
 #[test]
-fn a_comparison_that_panics_does_so_before_anything_is_given() {
+fn a_comparison_panics_before_anything_is_yielded() {
     let mut world = world();
     world.spawn((A(1), Shared::new(Touchy(1))));
     TOUCHY.store(true, Relaxed);

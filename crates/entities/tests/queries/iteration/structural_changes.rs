@@ -5,7 +5,7 @@ use ancho_entities::{Changed, Entity, QueryDescriptor, Shared, With, Without};
 use crate::common::*;
 
 #[test]
-fn the_entities_are_those_of_the_beginning() {
+fn the_loop_visits_the_entities_of_its_start() {
     let mut world = chunks_of(3);
     let all: Vec<_> = world.spawn_batch((0..10).map(A)).collect();
     let mut visited = Vec::new();
@@ -21,7 +21,7 @@ fn the_entities_are_those_of_the_beginning() {
 }
 
 #[test]
-fn what_died_meanwhile_is_passed_over() {
+fn entities_despawned_meanwhile_are_skipped() {
     let mut world = chunks_of(3);
     let all: Vec<_> = world.spawn_batch((0..10).map(A)).collect();
     let mut visited = Vec::new();
@@ -37,7 +37,7 @@ fn what_died_meanwhile_is_passed_over() {
 }
 
 #[test]
-fn what_does_not_match_any_more_is_passed_over() {
+fn entities_that_no_longer_match_are_skipped() {
     let mut world = chunks_of(3);
     let all: Vec<_> =
         world.spawn_batch((0..12).map(|at| (A(at), X(at), Shared::new(Team(0))))).collect();
@@ -64,7 +64,7 @@ fn what_does_not_match_any_more_is_passed_over() {
 }
 
 #[test]
-fn of_changed_entities_those_that_still_count_as_changed() {
+fn changed_entities_are_visited_if_they_still_count_as_changed() {
     let mut world = chunks_of(1);
     let all: Vec<_> = world.spawn_batch((0..3).map(A)).collect();
     let seen = world.version();
@@ -80,7 +80,7 @@ fn of_changed_entities_those_that_still_count_as_changed() {
 }
 
 #[test]
-fn a_panic_leaves_what_was_done() {
+fn a_panic_keeps_earlier_changes() {
     let mut world = chunks_of(3);
     world.spawn_batch((0..10).map(A));
     let said = panic_message(|| {

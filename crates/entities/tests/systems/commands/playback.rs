@@ -24,7 +24,7 @@ fn counting(trace: &Trace, name: &'static str) -> impl FnMut(Query<&Orc>) + Send
 }
 
 #[test]
-fn own_commands_are_seen_by_the_next_system_and_not_within() {
+fn commands_are_visible_to_the_next_system_and_not_before() {
     let trace = Trace::default();
     let mut world = World::new("Simulation");
     let noted = trace.clone();
@@ -40,7 +40,7 @@ fn own_commands_are_seen_by_the_next_system_and_not_within() {
 }
 
 #[test]
-fn commands_of_each_point_are_there_when_it_has_passed() {
+fn commands_are_applied_when_their_point_has_passed() {
     fn spawn_at<P: CommandPoint>(mut commands: CommandsAt<P>) {
         commands.commands().spawn(Orc(1));
     }
@@ -68,7 +68,7 @@ fn commands_of_each_point_are_there_when_it_has_passed() {
 }
 
 #[test]
-fn commands_for_the_variable_step_wait_until_it_comes() {
+fn commands_for_the_variable_step_wait_until_it_runs() {
     fn spawn_at<P: CommandPoint>(mut commands: CommandsAt<P>) {
         commands.commands().spawn(Orc(1));
     }
@@ -109,7 +109,7 @@ fn buffers_are_played_in_the_order_in_which_their_systems_ran() {
 }
 
 #[test]
-fn one_failing_buffer_does_not_stop_the_others_and_both_names_are_told() {
+fn one_failing_buffer_does_not_stop_the_others_and_both_systems_are_named() {
     let trace = Trace::default();
     let mut world = World::new("Simulation");
     let victim = world.spawn(());
@@ -150,7 +150,7 @@ fn one_failing_buffer_does_not_stop_the_others_and_both_names_are_told() {
 }
 
 #[test]
-fn a_point_that_is_removed_drops_what_it_has_not_played() {
+fn a_removed_point_drops_unplayed_commands() {
     struct Late;
     impl CommandPoint for Late {}
 
@@ -170,7 +170,7 @@ fn a_point_that_is_removed_drops_what_it_has_not_played() {
 }
 
 #[test]
-fn commands_of_a_system_that_panics_are_not_carried_out() {
+fn commands_of_a_system_that_panics_are_not_applied() {
     let mut world = World::new("Simulation");
     let fails = |mut commands: Commands| -> () {
         commands.spawn(Orc(1));
@@ -185,7 +185,7 @@ fn commands_of_a_system_that_panics_are_not_carried_out() {
 }
 
 #[test]
-fn commands_that_cannot_be_carried_out_are_told_with_the_system() {
+fn commands_that_fail_are_reported_with_the_system() {
     let mut world = World::new("Simulation");
     let gone = world.spawn(());
     world.despawn(gone).unwrap();

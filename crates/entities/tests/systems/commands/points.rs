@@ -45,7 +45,7 @@ impl CommandPoint for Point {
 }
 
 #[test]
-fn buffers_are_played_in_the_order_in_which_they_were_begun() {
+fn buffers_are_played_in_the_order_of_their_first_use() {
     fn record(value: u32) -> impl FnMut(CommandsAt<'_, Point>, Query<'_, Entity>) + Send + 'static {
         move |mut commands: CommandsAt<'_, Point>, all: Query<'_, Entity>| {
             for entity in &all {
@@ -113,7 +113,7 @@ fn a_buffer_that_fails_does_not_stop_the_others() {
 }
 
 #[test]
-fn a_point_that_is_removed_carries_nothing_out() {
+fn a_removed_point_applies_nothing() {
     let mut world = world();
     let point = world.add_system(Point);
     world.commands_at::<Point>().unwrap().commands().unwrap().spawn(A(1));
@@ -133,7 +133,7 @@ fn a_point_that_is_removed_carries_nothing_out() {
 }
 
 #[test]
-fn of_a_system_that_fails_nothing_is_carried_out() {
+fn commands_of_a_failed_system_are_not_applied() {
     let mut world: World = world();
     world.add_system(Point);
     let mut runs = 0;

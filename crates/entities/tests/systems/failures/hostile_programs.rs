@@ -10,7 +10,7 @@ use ancho_entities::{
 use crate::common::{A, B, say};
 
 #[test]
-fn values_that_panic_when_they_go_do_not_stop_updates() {
+fn destructors_that_panic_do_not_stop_updates() {
     struct Point;
 
     impl CommandPoint for Point {}
@@ -57,7 +57,7 @@ fn values_that_panic_when_they_go_do_not_stop_updates() {
 }
 
 #[test]
-fn commands_that_panic_when_they_are_carried_out_do_not_stop_later_runs_of_their_system() {
+fn commands_that_panic_do_not_stop_later_runs_of_their_system() {
     #[derive(Component)]
     struct Bomb;
 
@@ -86,7 +86,7 @@ fn commands_that_panic_when_they_are_carried_out_do_not_stop_later_runs_of_their
 }
 
 #[test]
-fn values_stay_while_a_fork_that_has_them_too_goes() {
+fn values_stay_when_a_fork_that_shares_them_is_dropped() {
     struct Fork(Option<World>);
 
     let mut world = World::new("test");
@@ -109,7 +109,7 @@ fn values_stay_while_a_fork_that_has_them_too_goes() {
 }
 
 #[test]
-fn commands_are_recorded_in_the_midst_of_loops_over_what_others_lend() {
+fn commands_can_be_recorded_during_loops_over_borrowed_data() {
     fn all_at_once(
         entities: &EntityManager,
         read: Query<(Entity, &A)>,
@@ -158,7 +158,7 @@ fn update_nested(depth: usize) -> usize {
 }
 
 #[test]
-fn updates_of_worlds_inside_of_each_other_are_told_apart_at_any_depth() {
+fn nested_updates_of_worlds_are_distinguished_at_any_depth() {
     for depth in [1, 15, 16, 17, 18, 40] {
         assert_eq!(update_nested(depth), depth);
     }

@@ -20,7 +20,7 @@ impl SystemGroup for Physics {
 struct Absent;
 
 #[test]
-fn panics_and_errors_of_some_do_not_stop_the_others() {
+fn failing_systems_do_not_stop_the_others() {
     let trace = Trace::default();
     let mut world = World::new("Simulation");
     world.add_system(noting(&trace, "a"));
@@ -43,7 +43,7 @@ fn panics_and_errors_of_some_do_not_stop_the_others() {
 }
 
 #[test]
-fn a_failing_system_in_a_nested_group_is_told_by_its_own_name() {
+fn a_failing_system_in_a_nested_group_is_reported_by_name() {
     let trace = Trace::default();
     let mut world = World::new("Simulation");
     world.add_system(Physics);
@@ -75,7 +75,7 @@ fn a_system_that_panics_stays_and_runs_again() {
 }
 
 #[test]
-fn what_a_system_needs_and_the_world_has_not_is_told() {
+fn missing_resources_and_singletons_are_reported() {
     let mut world = World::new("Simulation");
     world.add_system((|_: Res<Absent>| {}).named("needs"));
     world.add_system((|_: Option<Res<Absent>>| {}).named("can do without"));

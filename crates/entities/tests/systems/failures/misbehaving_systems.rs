@@ -31,7 +31,7 @@ fn told(world: &mut World) -> Vec<String> {
 }
 
 #[test]
-fn a_system_that_removes_its_own_group_is_the_last_of_it() {
+fn a_system_that_removes_its_own_group_is_the_last_to_run() {
     let trace = Trace::default();
     let mut world = World::new("Simulation");
     let group = world.add_system(Group);
@@ -76,7 +76,7 @@ fn a_system_that_removes_the_default_groups_leaves_a_world_that_can_be_updated()
 }
 
 #[test]
-fn hooks_that_switch_their_own_system_are_heard_next_time() {
+fn enabling_the_own_system_in_a_lifecycle_call_applies_next_time() {
     let trace = Trace::default();
     let mut world = World::new("Simulation");
     let wavering = Probe::<0>::new(&trace)
@@ -145,7 +145,7 @@ fn a_system_that_is_destroyed_may_remove_and_update_others() {
 }
 
 #[test]
-fn a0105_a_system_whose_memory_fails_to_go_is_told_by_its_name() {
+fn a0105_names_a_system_whose_destructor_panics() {
     struct Bomb;
 
     impl Drop for Bomb {
@@ -183,7 +183,7 @@ fn a0105_a_system_whose_memory_fails_to_go_is_told_by_its_name() {
 }
 
 #[test]
-fn a_panic_whose_message_panics_when_it_goes_is_told() {
+fn a_panic_whose_payload_panics_on_drop_is_reported() {
     struct Bomb;
 
     impl Drop for Bomb {
@@ -204,7 +204,7 @@ fn a_panic_whose_message_panics_when_it_goes_is_told() {
 }
 
 #[test]
-fn a_rate_that_panics_or_gives_a_bad_time_is_told_and_the_others_run() {
+fn a_rate_manager_that_panics_or_returns_a_bad_time_is_reported_and_the_others_run() {
     struct Panics;
 
     impl RateManager for Panics {
@@ -254,7 +254,7 @@ fn a_handler_that_panics_leaves_the_world_usable() {
 }
 
 #[test]
-fn what_an_update_left_is_not_told_twice() {
+fn failures_of_an_update_are_not_reported_twice() {
     let mut world = World::new("Simulation");
     let heard = Arc::new(AtomicUsize::new(0));
     let counted = heard.clone();
@@ -339,7 +339,7 @@ fn sixteen_parameters_are_enough() {
 }
 
 #[test]
-fn a0105_a_rate_that_fails_to_go_is_told_by_the_name_of_its_group() {
+fn a0105_names_the_group_whose_rate_manager_panics_on_drop() {
     struct Bomb;
 
     impl RateManager for Bomb {

@@ -27,7 +27,7 @@ fn panics_and_errors_of_one_system_do_not_stop_the_others() {
 }
 
 #[test]
-fn a0103_a_resource_that_is_not_there() {
+fn a0103_names_a_missing_resource() {
     let mut world = world();
     world.add_system((|_: Res<u32>| {}).named("reader"));
     assert_eq!(
@@ -40,7 +40,7 @@ fn a0103_a_resource_that_is_not_there() {
 }
 
 #[test]
-fn a0104_sy14_singletons_are_one() {
+fn a0104_reports_the_count_of_a_singleton() {
     let mut world = world();
     world.add_system((|_: Single<&A>| {}).named("reader"));
     assert_eq!(
@@ -59,7 +59,7 @@ fn a0104_sy14_singletons_are_one() {
 }
 
 #[test]
-fn commands_of_a_system_that_fails_are_not_carried_out() {
+fn commands_of_a_system_that_fails_are_not_applied() {
     let mut world = world();
     let mut runs = 0;
     world.add_system(move |mut commands: Commands| {
@@ -75,7 +75,7 @@ fn commands_of_a_system_that_fails_are_not_carried_out() {
 }
 
 #[test]
-fn commands_that_fail_are_told_with_the_system() {
+fn commands_that_fail_are_reported_with_the_system() {
     let mut world = world();
     let gone = world.spawn(A(1));
     world.despawn(gone).unwrap();
@@ -91,7 +91,7 @@ fn commands_that_fail_are_told_with_the_system() {
 }
 
 #[test]
-fn a_handler_is_told_in_order() {
+fn a_handler_gets_errors_in_order() {
     let (log, mut world) = (Shared::default(), world());
     let errors = log.clone();
     world.set_error_handler(move |error| errors.push(format!("{}: {error}", error.system())));
@@ -132,7 +132,7 @@ fn a_thousand_frames_of_failures_leave_nothing_behind() {
 }
 
 #[test]
-fn a0078_of_two_buffers_of_one_function_both_are_told() {
+fn a0078_reports_both_buffers_of_one_function() {
     let mut world = world();
     let (first, second) = (world.spawn(A(1)), world.spawn(A(1)));
     world.despawn(first).unwrap();

@@ -10,7 +10,7 @@ use ancho_entities::{
 use crate::common::{Log, Shared, say, take, world};
 
 #[test]
-fn systems_that_fail_do_not_keep_those_after_them_from_running() {
+fn systems_after_a_failed_one_run() {
     let mut world = world();
     world.add_system((|| panic!("first")).named("first"));
     world.add_system(say("one"));
@@ -27,7 +27,7 @@ fn systems_that_fail_do_not_keep_those_after_them_from_running() {
 }
 
 #[test]
-fn each_system_of_a_stretch_has_a_version_of_its_own_also_if_it_fails() {
+fn each_directly_called_system_has_its_own_version_even_if_it_fails() {
     let mut world = world();
     let systems = [
         world.add_system(|| {}),
@@ -41,7 +41,7 @@ fn each_system_of_a_stretch_has_a_version_of_its_own_also_if_it_fails() {
 }
 
 #[test]
-fn the_order_is_told_also_while_the_group_is_updated() {
+fn the_order_is_available_during_an_update() {
     let mut world = world();
     world.add_system(say("last").named("last").last());
     world.add_system(
@@ -76,7 +76,7 @@ fn a_fixed_group_that_was_empty_has_nothing_to_catch_up_with() {
 }
 
 #[test]
-fn the_clock_is_not_looked_at_while_a_variable_group_is_empty() {
+fn the_clock_is_not_read_while_a_variable_group_is_empty() {
     for (has_patch, is_measured) in [(false, false), (true, false), (false, true)] {
         let looks = Shared::default();
         let clock = {
@@ -118,7 +118,7 @@ impl RateManager for Second {
 }
 
 #[test]
-fn rates_that_fail_are_told_also_if_their_group_is_empty() {
+fn failing_rate_managers_of_empty_groups_are_reported() {
     let faults: [(Next, &str); 2] = [
         (|| panic!("no clock"), "A0105: system `FixedStep` panicked: no clock"),
         (

@@ -27,7 +27,7 @@ fn frame(world: &mut World, trace: &Trace) -> String {
 }
 
 #[test]
-fn disabling_a_group_stops_all_that_run_in_it() {
+fn disabling_a_group_stops_its_systems() {
     let trace = Trace::default();
     let mut world = World::new("Simulation");
     world.add_system(Outer);
@@ -68,7 +68,7 @@ fn a_group_cannot_be_in_itself() {
 }
 
 #[test]
-fn who_is_added_while_a_group_updates_runs_next_time() {
+fn a_system_added_during_an_update_runs_in_the_next_one() {
     let trace = Trace::default();
     let mut world = World::new("Simulation");
     let noted = trace.clone();
@@ -87,7 +87,7 @@ fn who_is_added_while_a_group_updates_runs_next_time() {
 }
 
 #[test]
-fn who_is_removed_while_a_group_updates_does_not_run_any_more() {
+fn a_system_removed_during_an_update_does_not_run_again() {
     let trace = Trace::default();
     let mut world = World::new("Simulation");
     let removes = Probe::<0>::called("removes", &trace).updating(move |world| {
@@ -108,7 +108,7 @@ fn who_is_removed_while_a_group_updates_does_not_run_any_more() {
 }
 
 #[test]
-fn who_ran_already_is_removed_with_a_stop() {
+fn a_system_that_has_run_is_stopped_when_it_is_removed() {
     let trace = Trace::default();
     let mut world = World::new("Simulation");
     world.add_system(Probe::<1>::called("victim", &trace).named("victim"));
@@ -157,7 +157,7 @@ fn a_system_that_removes_itself_finishes_its_update() {
 struct Needed;
 
 #[test]
-fn a_group_runs_while_there_is_what_it_requires() {
+fn a_group_runs_while_its_required_entities_exist() {
     let trace = Trace::default();
     let mut world = World::new("Simulation");
     world.add_system(Outer.require(QueryDescriptor::of::<&Needed, ()>()));
@@ -185,7 +185,7 @@ fn a_group_runs_while_there_is_what_it_requires() {
 }
 
 #[test]
-fn a_group_that_is_removed_takes_what_is_in_it_along() {
+fn removing_a_group_removes_its_systems() {
     let trace = Trace::default();
     let mut world = World::new("Simulation");
     let outer = world.add_system(Outer);
@@ -204,7 +204,7 @@ fn a_group_that_is_removed_takes_what_is_in_it_along() {
 }
 
 #[test]
-fn removing_what_is_gone_is_an_error_and_changes_nothing() {
+fn removing_a_removed_system_is_an_error_and_changes_nothing() {
     let trace = Trace::default();
     let mut world = World::new("Simulation");
     let id = world.add_system(noting(&trace, "a").named("a"));

@@ -5,7 +5,7 @@ use ancho_entities::{IntoSystem, Query, ResMut, System, SystemGroup, SystemResul
 use crate::common::{A, Log, Shared, say, take, world};
 
 #[test]
-fn a_system_updates_others_and_knows_who_executes() {
+fn a_system_can_update_others_and_read_the_executing_system() {
     let mut world = world();
     let inner = world.add_system((|| panic!("inside")).named("inner"));
     let own = world.add_system(
@@ -27,7 +27,7 @@ fn a_system_updates_others_and_knows_who_executes() {
 }
 
 #[test]
-fn errors_are_given_to_who_updates() {
+fn errors_of_nested_updates_are_returned_to_the_caller() {
     let mut world = world();
     let inner = world.add_system((|| panic!("inside")).named("inner").enabled(true));
     world.set_group(inner, ancho_entities::Presentation).unwrap();
@@ -43,7 +43,7 @@ fn errors_are_given_to_who_updates() {
 }
 
 #[test]
-fn a0109_nobody_updates_itself() {
+fn a0109_a_system_cannot_update_itself() {
     struct Itself;
 
     impl System for Itself {
@@ -79,7 +79,7 @@ fn a_group_is_updated_on_its_own() {
 }
 
 #[test]
-fn a_system_removes_itself_and_is_told() {
+fn a_system_that_removes_itself_gets_its_stop_and_destroy_calls() {
     struct Once(Shared);
 
     impl System for Once {
@@ -111,7 +111,7 @@ fn a_system_removes_itself_and_is_told() {
 }
 
 #[test]
-fn systems_that_a_system_adds_are_created_at_once() {
+fn systems_that_a_system_adds_are_created_immediately() {
     let mut world = world();
     let mut done = false;
     world.add_system(move |world: &mut World| {
@@ -130,7 +130,7 @@ fn systems_that_a_system_adds_are_created_at_once() {
 }
 
 #[test]
-fn a_system_that_updates_the_world_leaves_errors_of_others_to_who_updates() {
+fn a_system_that_updates_the_world_leaves_other_errors_to_the_outer_update() {
     let mut world = world();
     let told = Shared::default();
     let handler = told.clone();
@@ -149,7 +149,7 @@ fn a_system_that_updates_the_world_leaves_errors_of_others_to_who_updates() {
 }
 
 #[test]
-fn a_system_is_told_of_errors_also_if_others_update_the_world() {
+fn a_system_gets_its_errors_even_if_others_update_the_world() {
     struct Inner;
 
     impl SystemGroup for Inner {}

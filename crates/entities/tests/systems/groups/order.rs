@@ -30,7 +30,7 @@ fn refused(world: &mut World) -> String {
 }
 
 #[test]
-fn ties_run_as_they_were_added() {
+fn unordered_systems_run_in_the_order_of_addition() {
     let (mut world, trace) = traced();
     for name in ["z", "m", "a", "k"] {
         world.add_system(noting(&trace, name).named(name));
@@ -40,7 +40,7 @@ fn ties_run_as_they_were_added() {
 }
 
 #[test]
-fn constraints_hold_whoever_is_added_first() {
+fn constraints_hold_in_any_order_of_addition() {
     let (mut world, trace) = traced();
     world.add_system(noting(&trace, "a").named("a").after("c"));
     world.add_system(noting(&trace, "b").named("b"));
@@ -78,7 +78,7 @@ fn a_group_orders_all_that_is_in_it() {
 }
 
 #[test]
-fn cycles_of_two_and_five_list_their_members_alone() {
+fn cycles_list_only_their_members() {
     let (mut world, trace) = traced();
     world.add_system(noting(&trace, "a").named("a").before("b"));
     world.add_system(noting(&trace, "x").named("x").after("a"));
@@ -137,7 +137,7 @@ fn first_and_last() {
 }
 
 #[test]
-fn what_first_and_last_contradict_is_refused() {
+fn constraints_that_contradict_first_and_last_are_refused() {
     let (mut world, trace) = traced();
     world.add_system(noting(&trace, "f").named("f").first());
     world.add_system(noting(&trace, "m").named("m").before("f"));
@@ -157,7 +157,7 @@ fn what_first_and_last_contradict_is_refused() {
 }
 
 #[test]
-fn first_and_last_at_once_is_refused() {
+fn first_and_last_together_are_refused() {
     let (mut world, trace) = traced();
     let added = world.try_add_system(noting(&trace, "f").named("f").first().last());
     let refused = added.map_err(|error| error.to_string());
@@ -221,7 +221,7 @@ fn only_groups_have_systems() {
 }
 
 #[test]
-fn an_unsorted_group_runs_as_it_was_added() {
+fn an_unsorted_group_runs_in_the_order_of_addition() {
     let (mut world, trace) = traced();
     world.add_system(Physics.unsorted());
     for (name, target) in [("a", "c"), ("b", "a"), ("c", "b")] {
@@ -236,7 +236,7 @@ struct Inner;
 impl SystemGroup for Inner {}
 
 #[test]
-fn a_group_in_an_unsorted_one_is_sorted_all_the_same() {
+fn a_group_in_an_unsorted_group_is_sorted() {
     let (mut world, trace) = traced();
     world.add_system(Physics.unsorted());
     world.add_system(noting(&trace, "a").named("a").in_group(Physics).after("d"));
@@ -248,7 +248,7 @@ fn a_group_in_an_unsorted_one_is_sorted_all_the_same() {
 }
 
 #[test]
-fn sorting_again_is_seen_in_the_next_update() {
+fn a_new_order_applies_in_the_next_update() {
     let (mut world, trace) = traced();
     world.add_system(Physics);
     world.add_system(noting(&trace, "a").named("a").in_group(Physics).after("b"));
@@ -261,7 +261,7 @@ fn sorting_again_is_seen_in_the_next_update() {
 }
 
 #[test]
-fn the_order_is_there_as_text() {
+fn the_order_is_available_as_text() {
     let (mut world, trace) = traced();
     world.add_system(noting(&trace, "b").named("b").after("a"));
     world.add_system(noting(&trace, "a").named("a"));

@@ -11,7 +11,7 @@ use ancho_entities::{
 use crate::common::{Log, say, take, world};
 
 #[test]
-fn groups_run_in_their_order_and_systems_as_they_were_added() {
+fn groups_run_in_order_and_systems_in_the_order_of_addition() {
     let mut world = world();
     world.add_system(say("draw").in_group(Presentation));
     world.add_system(say("one"));
@@ -56,7 +56,7 @@ fn first_and_last() {
 }
 
 #[test]
-fn a_cycle_is_told_by_its_members_and_its_group_does_not_run() {
+fn a_cycle_is_reported_with_its_members_and_its_group_does_not_run() {
     fn hen(_: ResMut<Log>) {}
 
     fn egg(_: ResMut<Log>) {}
@@ -116,7 +116,7 @@ fn groups_need_not_be_sorted() {
 }
 
 #[test]
-fn what_is_added_while_updating_runs_next_time() {
+fn systems_added_during_an_update_run_in_the_next_one() {
     let mut world = world();
     let mut done = false;
     world.add_system(move |world: &mut World| {
@@ -133,7 +133,7 @@ fn what_is_added_while_updating_runs_next_time() {
 }
 
 #[test]
-fn what_is_removed_while_updating_does_not_run_any_more() {
+fn systems_removed_during_an_update_do_not_run_again() {
     let mut world = world();
     let ids = std::sync::Arc::new(std::sync::Mutex::new(Vec::<SystemId>::new()));
     let doomed = std::sync::Arc::clone(&ids);
@@ -246,7 +246,7 @@ fn the_groups_of_every_world_are_set_up_before_the_first_system() {
 }
 
 #[test]
-fn a_rate_that_is_set_in_each_step_is_asked_in_the_next_turn() {
+fn a_rate_manager_set_in_each_step_applies_in_the_next_turn() {
     let turn = RateTurn { time: Time::new(0.0, 0.0), maximum_delta: 1.0, updates: 0 };
     let fresh = FixedRateCatchUp::new(0.125);
     let mut begun = fresh.clone();
@@ -349,7 +349,7 @@ fn bad_times_are_refused_and_no_system_runs() {
 }
 
 #[test]
-fn an_update_goes_on_from_a_time_that_was_pushed() {
+fn an_update_continues_from_a_pushed_time() {
     let mut world = world();
     world.add_system(|time: Time, mut log: ResMut<Log>| {
         log.0.push(format!("{} in {}", time.elapsed(), time.frame()));

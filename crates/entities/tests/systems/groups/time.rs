@@ -47,7 +47,7 @@ fn stepping(rate: impl ancho_entities::RateManager + 'static) -> (World, Seen) {
 }
 
 #[test]
-fn updates_add_up() {
+fn delta_times_add_up() {
     let seen = Seen::default();
     let mut world = World::new("Simulation");
     world.add_system(seen.system());
@@ -60,7 +60,7 @@ fn updates_add_up() {
 }
 
 #[test]
-fn an_update_stands_for_a_third_of_a_second_at_most() {
+fn the_delta_time_is_at_most_a_third_of_a_second() {
     let mut world = World::new("Simulation");
     world.update(5.0);
     assert_eq!(world.time().delta_f64(), 1.0 / 3.0);
@@ -113,7 +113,7 @@ fn bad_deltas_are_refused_and_nothing_runs() {
 }
 
 #[test]
-fn catch_up_ticks_up_to_the_time_of_the_world() {
+fn the_catch_up_rate_ticks_up_to_the_time_of_the_world() {
     let (mut world, seen) = stepping(FixedRateCatchUp::new(1.0));
     world.set_maximum_delta(10.0).unwrap();
     world.update(8.5);
@@ -126,7 +126,7 @@ fn catch_up_ticks_up_to_the_time_of_the_world() {
 }
 
 #[test]
-fn catch_up_recovers_gradually() {
+fn the_catch_up_rate_recovers_gradually() {
     let (mut world, seen) = stepping(FixedRateCatchUp::new(0.125));
     world.set_maximum_delta(0.25).unwrap();
     world.set_time(Time::new(0.875, 0.0)).unwrap();
@@ -140,7 +140,7 @@ fn catch_up_recovers_gradually() {
 }
 
 #[test]
-fn simple_ticks_once_with_a_clock_of_its_own() {
+fn the_simple_fixed_rate_ticks_once_with_its_own_clock() {
     let (mut world, seen) = stepping(FixedRateSimple::new(0.5));
     world.update(0.25);
     world.update(0.001);
@@ -149,7 +149,7 @@ fn simple_ticks_once_with_a_clock_of_its_own() {
 }
 
 #[test]
-fn variable_waits_for_its_clock() {
+fn the_variable_rate_waits_for_its_clock() {
     let mut readings = [0, 30, 70, 80].into_iter();
     let clock = move || Duration::from_millis(readings.next().unwrap());
     let (mut world, seen) = stepping(VariableRate::default().with_clock(clock));
@@ -211,7 +211,7 @@ fn groups_nest_in_the_time_of_the_outer_one() {
 }
 
 #[test]
-fn the_time_of_the_world_is_back_when_a_system_of_a_group_panics() {
+fn the_time_of_the_world_is_restored_when_a_system_panics() {
     let (mut world, seen) = stepping(FixedRateSimple::new(0.5));
     world.add_system((|| -> () { panic!("in a step") }).in_group(Steps));
     world.add_system(seen.system().in_group(Presentation));
@@ -221,7 +221,7 @@ fn the_time_of_the_world_is_back_when_a_system_of_a_group_panics() {
 }
 
 #[test]
-fn a_time_that_a_system_pushed_and_forgot_does_not_stay() {
+fn a_time_that_a_system_forgot_to_pop_is_popped() {
     let trace = Trace::default();
     let seen = Seen::default();
     let mut world = World::new("Simulation");
@@ -237,7 +237,7 @@ fn a_time_that_a_system_pushed_and_forgot_does_not_stay() {
 }
 
 #[test]
-fn times_that_a_system_pushes_when_it_is_told_something_are_popped() {
+fn times_pushed_in_lifecycle_calls_are_popped() {
     let push = |world: &mut World| {
         world.push_time(Time::new(10.0, 1.0))?;
         world.push_time(Time::new(20.0, 1.0))?;

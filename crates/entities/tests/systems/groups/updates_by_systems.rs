@@ -16,7 +16,7 @@ impl SystemGroup for Physics {
 struct Health(u32);
 
 #[test]
-fn a_system_updates_another_and_is_the_executing_one_again() {
+fn after_a_nested_update_the_outer_system_is_the_executing_one() {
     let trace = Trace::default();
     let mut world = World::new("Simulation");
     let inner = world.add_system(Probe::<1>::called("inner", &trace).updating({
@@ -76,7 +76,7 @@ fn the_executing_system_is_restored_when_the_inner_one_panics() {
 }
 
 #[test]
-fn a_system_that_updates_itself_is_told() {
+fn a_system_that_updates_itself_gets_an_error() {
     let trace = Trace::default();
     let mut world = World::new("Simulation");
     let own = Probe::<0>::called("own", &trace).updating(|world| {
@@ -151,7 +151,7 @@ fn a_patch_follows_every_other_system() {
 }
 
 #[test]
-fn a_patch_sees_what_the_system_did() {
+fn a_patch_sees_the_changes_of_the_system() {
     let trace = Trace::default();
     let mut world = World::new("Simulation");
     let entity = world.spawn(Health(0));

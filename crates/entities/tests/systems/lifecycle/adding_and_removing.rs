@@ -66,7 +66,7 @@ impl System for Told {
 }
 
 #[test]
-fn a_system_that_comes_to_a_group_that_does_not_run_is_told_that_it_stops() {
+fn a_running_system_that_moves_to_a_stopped_group_is_stopped() {
     for requires in [false, true] {
         let (log, mut world) = (Shared::default(), World::new("test"));
         let group = if requires {
@@ -92,7 +92,7 @@ fn a_system_that_comes_to_a_group_that_does_not_run_is_told_that_it_stops() {
 }
 
 #[test]
-fn a_group_that_goes_takes_no_systems() {
+fn a_group_that_is_being_removed_takes_no_systems() {
     let (log, mut world) = (Shared::default(), world());
     let group = world.add_system(Group);
     world.add_system(Inner.in_group(Group));
@@ -119,7 +119,7 @@ fn a_group_that_goes_takes_no_systems() {
 }
 
 #[test]
-fn what_leaves_a_group_that_goes_stays() {
+fn a_system_that_leaves_a_group_before_its_removal_stays() {
     let (log, mut world) = (Shared::default(), world());
     let group = world.add_system(Group);
     let saved = world.add_system(say("saved").in_group(Group));
@@ -150,7 +150,7 @@ fn a_system_that_removes_its_group_while_it_is_created_is_not_added() {
 }
 
 #[test]
-fn what_is_added_without_the_standard_groups_runs_all_the_same() {
+fn systems_run_without_the_standard_groups() {
     let mut world = world();
     world.add_system(say("old"));
     world.remove_system(world.find_system(Simulation).unwrap()).unwrap();
@@ -218,7 +218,7 @@ impl System for Leaves {
 }
 
 #[test]
-fn a_system_that_removes_itself_goes_once_whatever_it_is_told() {
+fn a_system_that_removes_itself_in_any_call_is_removed_once() {
     for (moment, told) in [
         ("start", vec!["start", "stop", "destroy"]),
         ("update", vec!["start", "update", "stop", "destroy"]),
@@ -273,7 +273,7 @@ fn numbered(log: &Shared) -> World {
 }
 
 #[test]
-fn systems_of_a_group_that_is_removed_stop_in_their_order_before_one_is_destroyed() {
+fn systems_of_a_removed_group_all_stop_before_the_first_is_destroyed() {
     let log = Shared::default();
     let mut world = numbered(&log);
     let group = world.find_system("Group").unwrap();
@@ -282,7 +282,7 @@ fn systems_of_a_group_that_is_removed_stop_in_their_order_before_one_is_destroye
 }
 
 #[test]
-fn systems_of_a_world_that_is_dropped_stop_as_they_were_added_before_one_is_destroyed() {
+fn systems_of_a_dropped_world_all_stop_before_the_first_is_destroyed() {
     let log = Shared::default();
     drop(numbered(&log));
     assert_eq!(log.take(), ["stop 1", "stop 2", "stop 3", "destroy 3", "destroy 2", "destroy 1"]);

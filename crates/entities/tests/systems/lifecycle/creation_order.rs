@@ -75,7 +75,7 @@ fn a_thousand_systems_run_as_they_are_written_though_they_are_created_backwards(
 }
 
 #[test]
-fn patches_run_as_they_are_written_too() {
+fn patches_run_in_the_order_of_addition() {
     let mut world = world();
     world.add_system(say("0").patch());
     world.add_systems((
@@ -90,7 +90,7 @@ fn patches_run_as_they_are_written_too() {
 }
 
 #[test]
-fn groups_come_before_what_is_in_them_and_go_with_it() {
+fn groups_are_created_before_their_systems_and_removed_with_them() {
     struct Outer;
 
     impl SystemGroup for Outer {}
@@ -128,7 +128,7 @@ fn lists_of_systems_of_any_kind_are_added() {
 }
 
 #[test]
-fn those_that_are_there_and_those_that_come_later_fit() {
+fn present_and_later_systems_are_ordered_together() {
     let log = Shared::default();
     let mut world = World::new("test");
     world.add_system(told::<1>(&log).create_before(system_type::<Told<2>>()));
@@ -137,7 +137,7 @@ fn those_that_are_there_and_those_that_come_later_fit() {
 }
 
 #[test]
-fn a0131_a_cycle_is_told_by_its_members_and_nothing_is_added() {
+fn a0131_lists_the_members_of_a_cycle_and_nothing_is_added() {
     let log = Shared::default();
     let mut world = World::new("test");
     let refused = world.try_add_systems((
@@ -181,7 +181,7 @@ fn a0132_a0133_a0134_targets_that_cannot_be() {
 }
 
 #[test]
-fn if_one_cannot_be_created_those_before_it_go_again() {
+fn if_one_creation_fails_the_systems_before_it_are_destroyed() {
     struct Broken;
 
     impl System for Broken {
@@ -205,7 +205,7 @@ fn if_one_cannot_be_created_those_before_it_go_again() {
 }
 
 #[test]
-fn systems_that_came_to_a_group_later_are_destroyed_the_other_way_round_too() {
+fn systems_added_to_a_group_later_are_destroyed_in_reverse() {
     struct Outer;
 
     impl SystemGroup for Outer {}

@@ -113,7 +113,7 @@ fn starting_and_stopping_alternate_in_eighteen_lives() {
 }
 
 #[test]
-fn a_system_whose_creation_fails_is_not_there() {
+fn a_system_whose_creation_fails_is_not_added() {
     let trace = Trace::default();
     let mut world = World::new("Simulation");
     let failing = Probe::<0>::new(&trace).creating(|_| Err("no map".into()));
@@ -129,7 +129,7 @@ fn a_system_whose_creation_fails_is_not_there() {
 }
 
 #[test]
-fn a_creation_that_panics_is_told_and_leaves_the_world_usable() {
+fn a_creation_that_panics_is_reported_and_leaves_the_world_usable() {
     let trace = Trace::default();
     let mut world = World::new("Simulation");
     let failing = Probe::<0>::new(&trace).creating(|_| panic!("no map"));
@@ -158,7 +158,7 @@ fn a_start_that_fails_is_one_and_there_is_no_update_this_time() {
 }
 
 #[test]
-fn a_world_that_goes_stops_who_runs_and_destroys_all_in_reverse() {
+fn dropping_a_world_stops_running_systems_and_destroys_all_in_reverse() {
     let trace = Trace::default();
     let mut world = World::new("Simulation");
     world.add_system(Probe::<0>::called("a", &trace));
@@ -206,7 +206,7 @@ fn all_that_is_required_has_to_be_there() {
 }
 
 #[test]
-fn one_of_those_that_are_required_is_enough() {
+fn one_of_the_required_queries_is_enough() {
     let flag = Arc::new(AtomicBool::new(false));
     let mut world = World::new("Simulation");
     let needed = QueryDescriptor::of::<&Needed, ()>();
@@ -222,7 +222,7 @@ fn one_of_those_that_are_required_is_enough() {
 }
 
 #[test]
-fn own_queries_count_if_it_is_said_and_nothing_else_is() {
+fn own_queries_count_as_requirements_only_on_request() {
     let flag = Arc::new(AtomicBool::new(false));
     let mut world = World::new("Simulation");
     let raise = raising(&flag);
@@ -256,7 +256,7 @@ fn without_requirements_it_always_runs() {
 }
 
 #[test]
-fn switches_and_changes_do_not_matter() {
+fn enabled_bits_and_changes_do_not_matter_to_requirements() {
     let flag = Arc::new(AtomicBool::new(false));
     let mut world = World::new("Simulation");
     world.add_system(raising(&flag).require(QueryDescriptor::of::<&Awake, ()>()));

@@ -113,7 +113,7 @@ fn starting_and_stopping_alternate() {
 }
 
 #[test]
-fn what_never_ran_does_not_stop() {
+fn a_system_that_never_ran_is_not_stopped() {
     let (log, mut world) = (Shared::default(), World::new("test"));
     let id = world.add_system(Noting::new(&log, "x").enabled(false));
     world.update(0.1);
@@ -177,7 +177,7 @@ fn one_of_several_and_own_queries() {
 }
 
 #[test]
-fn switches_and_changes_do_not_matter_to_requirements() {
+fn enabled_bits_and_changes_do_not_matter_to_requirements() {
     use ancho_entities::Changed;
 
     use crate::common::Switch;
@@ -254,7 +254,7 @@ fn a_group_stops_its_systems_in_the_order_in_which_they_run() {
 }
 
 #[test]
-fn a_group_without_an_order_stops_its_systems_too() {
+fn an_unsorted_group_stops_its_systems() {
     let (log, mut world) = (Shared::default(), World::new("test"));
     world.add_system(Group);
     world.add_system(Noting::new(&log, "x").in_group(Group));
@@ -271,7 +271,7 @@ fn a_group_without_an_order_stops_its_systems_too() {
 }
 
 #[test]
-fn a0150_removing_a_system_returns_what_failed_when_it_ended() {
+fn a0150_removing_a_system_returns_the_failures_of_its_end() {
     struct Fails;
 
     impl System for Fails {
@@ -394,7 +394,7 @@ fn a_start_that_fails_is_followed_by_no_update() {
 }
 
 #[test]
-fn a_function_that_is_there_twice_is_switched_twice() {
+fn a_function_added_twice_is_enabled_in_both_places() {
     fn count(mut log: ResMut<Log>) {
         log.0.push("count".to_owned());
     }

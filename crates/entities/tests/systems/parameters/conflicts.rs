@@ -28,7 +28,7 @@ fn accepted<M>(system: impl IntoSystem<M>) {
 }
 
 #[test]
-fn a0100_two_queries_of_what_one_changes() {
+fn a0100_two_queries_of_a_component_that_one_writes() {
     assert_eq!(
         refusal(|_: Query<&mut A>, _: Time, _: Query<(&A, &B)>| {}),
         "A0100: system `it` cannot be added: parameter 1, `Query<&mut systems::fixtures::components::A>`, changes and parameter 3, \
@@ -59,7 +59,7 @@ fn a0100_two_queries_of_what_one_changes() {
 }
 
 #[test]
-fn a0101_a_switch_does_not_tell_parameters_apart() {
+fn a0101_enabled_filters_do_not_make_parameters_disjoint() {
     assert_eq!(
         refusal(|_: Query<&mut A, With<Switch>>, _: Query<&A, Without<Switch>>| {}),
         "A0101: system `it` cannot be added: parameter 1, \
@@ -105,7 +105,7 @@ fn a0102_other_parameters_exclude_each_other() {
 }
 
 #[test]
-fn add_system_panics_with_the_sentence() {
+fn add_system_panics_with_the_message() {
     let mut world = World::new("test");
     let message = panic_message(|| world.add_system(|_: ResMut<Log>, _: ResMut<Log>| {}));
     assert!(message.starts_with("A0102: system `systems::parameters::conflicts::"), "{message}");
@@ -122,7 +122,7 @@ impl CommandPoint for Point {}
 fn nothing() {}
 
 #[test]
-fn a0097_sy16_patches_have_no_place() {
+fn a0097_patches_have_no_order() {
     for (what, system) in [
         ("in_group", nothing.patch().in_group(Simulation)),
         ("before", nothing.before("it").patch()),
@@ -154,7 +154,7 @@ fn a0097_sy16_patches_have_no_place() {
 }
 
 #[test]
-fn a0097_sy16_nobody_is_before_or_after_a_patch() {
+fn a0097_no_system_is_before_or_after_a_patch() {
     for (word, system) in [("before", nothing.before("tidy")), ("after", nothing.after("tidy"))] {
         let mut world = World::new("test");
         world.add_system(system.named("it"));
@@ -176,7 +176,7 @@ fn a0097_sy16_nobody_is_before_or_after_a_patch() {
 }
 
 #[test]
-fn a0098_what_goes_by_parameters_is_for_functions() {
+fn a0098_requirements_by_parameters_are_for_functions() {
     assert_eq!(
         refusal(Once.require_matching()),
         "A0098: `require_matching` is for function systems, but `it` is not a function, so its queries are unknown; \
@@ -193,7 +193,7 @@ fn a0098_what_goes_by_parameters_is_for_functions() {
 }
 
 #[test]
-fn a0110_groups_have_to_be_there_and_groups() {
+fn a0110_a_group_must_exist_and_be_a_group() {
     let expected = "A0110: system `it` cannot be in `systems::parameters::conflicts::Physics`, which is not a group of this world; \
                     add the group first, or name another";
     assert_eq!(refusal(nothing.in_group(Physics)), expected);
@@ -235,7 +235,7 @@ impl System for Once {
 }
 
 #[test]
-fn a0116_structs_and_groups_are_there_once_functions_as_often_as_one_likes() {
+fn a0116_structs_and_groups_are_added_once_functions_any_number_of_times() {
     let mut world = World::new("test");
     world.add_system(Once);
     let again = world.try_add_system(Once).unwrap_err().to_string();
@@ -249,7 +249,7 @@ fn a0116_structs_and_groups_are_there_once_functions_as_often_as_one_likes() {
 }
 
 #[test]
-fn a0112_sy2_what_cannot_be_created_is_not_added() {
+fn a0112_a_system_that_cannot_be_created_is_not_added() {
     struct Bad(bool);
 
     impl System for Bad {
@@ -274,7 +274,7 @@ fn a0112_sy2_what_cannot_be_created_is_not_added() {
 }
 
 #[test]
-fn a0108_ids_are_of_one_world_and_one_system() {
+fn a0108_ids_belong_to_one_world_and_one_system() {
     let (mut one, mut other) = (World::new("one"), World::new("other"));
     let id = one.add_system(nothing);
     other.add_system(nothing);

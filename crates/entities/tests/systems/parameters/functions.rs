@@ -98,7 +98,7 @@ fn changes_count_from_the_last_run_and_own_ones_do_not() {
 }
 
 #[test]
-fn commands_are_carried_out_right_after_their_system() {
+fn commands_are_applied_right_after_their_system() {
     fn spawn(mut commands: Commands, all: Query<&A>, mut log: ResMut<Log>) {
         let entity = commands.spawn(A(1));
         commands.add(entity, B(1));
@@ -160,7 +160,7 @@ fn functions_return_results_and_closures_keep_values() {
 }
 
 #[test]
-fn what_another_system_knows_is_read() {
+fn data_of_another_system_can_be_read() {
     #[derive(Default)]
     struct Census {
         count: usize,
@@ -182,7 +182,7 @@ fn what_another_system_knows_is_read() {
     assert_eq!(
         world.try_update(0.1).unwrap_err().to_string(),
         "A0118: system `report` was not run, because it reads system \
-         `systems::parameters::functions::what_another_system_knows_is_read::Census`, which does not exist or is being updated; \
+         `systems::parameters::functions::data_of_another_system_can_be_read::Census`, which does not exist or is being updated; \
          add it to the world, and read it only in systems that it does not update"
     );
     world.spawn(A(1));
@@ -217,7 +217,7 @@ fn worlds_that_share_memory_with_forks_are_written_by_systems() {
 }
 
 #[test]
-fn resources_come_and_go() {
+fn resources_can_be_inserted_and_removed() {
     fn use_it(number: Option<ResMut<u32>>, mut log: ResMut<Log>) {
         match number {
             Some(mut number) => *number += 1,
@@ -236,7 +236,7 @@ fn resources_come_and_go() {
 }
 
 #[test]
-fn what_is_in_a_set_beside_the_whole_world_is_of_when_the_system_began() {
+fn a_set_beside_the_whole_world_sees_the_start_of_the_system() {
     fn take_over(mut both: ParamSet<(Time, UpdateAllocator)>, world: &mut World) {
         *world = World::new("new");
         world.insert_resource(Log::default());

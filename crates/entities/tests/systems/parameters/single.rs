@@ -6,7 +6,7 @@ use ancho_entities::{Component, EnabledMut, ParamSet, Query, Single, World};
 struct Score(u32);
 
 #[test]
-fn exactly_one_is_got_and_changed() {
+fn exactly_one_entity_is_read_and_written() {
     let mut world = World::new("Simulation");
     world.spawn(Score(1));
     assert_eq!(world.singleton::<Score>(), Ok(&Score(1)));
@@ -50,7 +50,7 @@ fn a_system_has_its_singleton_or_none() {
 struct Shield(u32);
 
 #[test]
-fn a_single_that_others_of_its_set_switch_is_refused_in_a_sentence() {
+fn a_single_that_others_of_its_set_disable_is_refused() {
     fn switch(mut set: ParamSet<(Query<EnabledMut<Shield>>, Single<&Shield>)>) {
         assert_eq!(set.p1().0, 7);
         set.p0().for_each(|mut shield| shield.set(!shield.get()));
@@ -83,7 +83,7 @@ fn a_single_that_others_of_its_set_switch_is_refused_in_a_sentence() {
 }
 
 #[test]
-fn an_optional_single_that_others_of_its_set_switch_is_none() {
+fn an_optional_single_that_others_of_its_set_disable_is_none() {
     #[expect(
         clippy::type_complexity,
         reason = "it is how parameters that exclude each other are written"

@@ -51,7 +51,7 @@ fn singletons_of_a_world() {
 
 /// DIFFERENCE: Unity refuses to get and set a tag singleton. Here a tag is a value like others.
 #[test]
-fn tags_are_singletons_too() {
+fn tags_can_be_singletons() {
     let mut world = World::new("test");
     assert!(
         world
@@ -74,7 +74,7 @@ fn tags_are_singletons_too() {
 struct Order(u32);
 
 #[test]
-fn buffers_are_singletons_too() {
+fn buffers_can_be_singletons() {
     let mut world = World::new("test");
     let orders = ComponentType::of_buffer::<Order>();
     let none = EntityError::NotSingleton { component: orders, found: 0 };
@@ -108,7 +108,7 @@ fn buffers_are_singletons_too() {
 struct Team(u32);
 
 #[test]
-fn of_a_shared_value_there_can_be_one() {
+fn shared_values_can_be_singletons() {
     let mut world = world();
     world.spawn((A(1), Shared::new(Team(1))));
     let blue = world.spawn((A(2), Shared::new(Team(2))));
@@ -170,7 +170,7 @@ fn singletons_of_systems_are_written_and_optional() {
 }
 
 #[test]
-fn shared_values_do_not_matter_to_what_is_required() {
+fn shared_values_do_not_matter_to_requirements() {
     let mut world = world();
     let second = QueryDescriptor::of::<&A, ()>().with_shared(Team(2));
     let system = |mut log: ResMut<Log>| log.0.push("runs".to_owned());
@@ -186,7 +186,7 @@ fn shared_values_do_not_matter_to_what_is_required() {
 }
 
 #[test]
-fn a0137_a_singleton_that_is_switched_off_is_there() {
+fn a0137_a_disabled_singleton_exists() {
     let mut world = world();
     let entity = world.create_singleton(Switch(1)).unwrap();
     world.set_component_enabled::<Switch>(entity, false).unwrap();

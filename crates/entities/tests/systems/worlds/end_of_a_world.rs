@@ -12,7 +12,7 @@ struct Group;
 impl SystemGroup for Group {}
 
 #[test]
-fn worlds_have_systems_and_times_of_their_own() {
+fn worlds_have_separate_systems_and_times() {
     let trace = Trace::default();
     let mut first = World::new("First");
     let mut second = World::new("Second");
@@ -26,7 +26,7 @@ fn worlds_have_systems_and_times_of_their_own() {
 }
 
 #[test]
-fn who_panics_when_destroyed_does_not_keep_the_others_from_it() {
+fn a_system_that_panics_when_destroyed_does_not_stop_the_others() {
     let trace = Trace::default();
     let mut world = World::new("Simulation");
     world.set_error_handler(|_| {});
@@ -44,7 +44,7 @@ fn who_panics_when_destroyed_does_not_keep_the_others_from_it() {
 }
 
 #[test]
-fn a_world_that_ends_takes_no_systems() {
+fn a_world_that_is_being_dropped_takes_no_systems() {
     let trace = Trace::default();
     let mut world = World::new("Simulation");
     let noted = trace.clone();
@@ -73,7 +73,7 @@ fn entities_can_be_used_until_the_last_system_is_destroyed() {
 }
 
 #[test]
-fn the_version_of_systems_rises_when_they_come_and_go() {
+fn adding_and_removing_systems_raises_their_version() {
     let trace = Trace::default();
     let mut world = World::new("Simulation");
     let mut version = world.systems_version();
@@ -96,7 +96,7 @@ fn the_version_of_systems_rises_when_they_come_and_go() {
 }
 
 #[test]
-fn the_version_of_systems_rises_also_if_all_of_them_go() {
+fn removing_all_systems_raises_their_version() {
     let trace = Trace::default();
     let mut world = World::new("Simulation");
     world.add_system(noting(&trace, "a"));
@@ -112,7 +112,7 @@ fn the_version_of_systems_rises_also_if_all_of_them_go() {
 }
 
 #[test]
-fn systems_are_destroyed_in_reverse_order_of_creation_whatever_the_order_they_run_in() {
+fn systems_are_destroyed_in_reverse_order_of_creation() {
     let trace = Trace::default();
     let mut world = World::new("Simulation");
     world.add_system(Probe::<0>::called("a", &trace).last().named("a"));

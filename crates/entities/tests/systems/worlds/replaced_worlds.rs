@@ -10,7 +10,7 @@ use ancho_entities::{
 use crate::common::{A, B, Shared, say};
 
 #[test]
-fn a0115_a_world_that_is_exchanged_while_updating_ends_the_update() {
+fn a0115_replacing_the_world_during_an_update_ends_the_update() {
     let log = Shared::default();
 
     struct Noting(Shared);
@@ -44,7 +44,7 @@ fn a0115_a_world_that_is_exchanged_while_updating_ends_the_update() {
 }
 
 #[test]
-fn a_world_that_is_put_back_goes_on() {
+fn an_update_continues_when_the_world_is_put_back() {
     let mut world = World::new("old");
     world.insert_resource(crate::common::Log::default());
     world.add_system(|world: &mut World| {
@@ -67,7 +67,7 @@ fn steal(kept: &Arc<Mutex<Option<World>>>) -> impl FnMut(&mut World) + Send + us
 }
 
 #[test]
-fn a0115_a_world_that_was_kept_goes_on_without_the_system_that_kept_it() {
+fn a0115_a_world_taken_by_a_system_continues_without_that_system() {
     let kept = Arc::default();
     let mut world = World::new("old");
     world.insert_resource(crate::common::Log::default());
@@ -88,7 +88,7 @@ fn a0115_a_world_that_was_kept_goes_on_without_the_system_that_kept_it() {
 }
 
 #[test]
-fn a0115_one_that_was_kept_when_a_system_was_updated_or_created_goes_on_too() {
+fn a0115_a_world_taken_during_a_nested_update_or_creation_continues() {
     struct Thief(Arc<Mutex<Option<World>>>);
 
     impl System for Thief {
@@ -119,7 +119,7 @@ fn a0115_one_that_was_kept_when_a_system_was_updated_or_created_goes_on_too() {
 }
 
 #[test]
-fn queries_know_that_their_world_was_given_other_entities() {
+fn queries_notice_that_their_world_has_other_entities() {
     fn count(
         all: Query<(Entity, &A)>,
         mut both: Query<(&mut A, &B)>,
@@ -166,7 +166,7 @@ fn queries_know_that_their_world_was_given_other_entities() {
 }
 
 #[test]
-fn a_world_that_was_taken_away_keeps_the_times_that_were_pushed_outside() {
+fn a_world_that_was_taken_keeps_the_times_pushed_outside() {
     let taken = Arc::new(Mutex::new(None));
     let mut world = World::new("old");
     let place = taken.clone();

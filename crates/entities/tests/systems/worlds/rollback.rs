@@ -16,7 +16,7 @@ fn watch(changed: Query<&A, Changed<A>>, mut log: ResMut<Log>) {
 }
 
 #[test]
-fn changes_are_found_after_entities_were_exchanged_with_those_of_a_snapshot() {
+fn changes_are_found_after_swapping_with_a_snapshot() {
     let mut world = world();
     let entity = world.spawn(A(1));
     world.add_system(watch);
@@ -34,7 +34,7 @@ fn changes_are_found_after_entities_were_exchanged_with_those_of_a_snapshot() {
 }
 
 #[test]
-fn all_is_new_after_entities_were_exchanged_with_those_of_an_unrelated_world() {
+fn everything_is_new_after_swapping_with_an_unrelated_world() {
     let mut world = world();
     world.spawn(A(1));
     world.add_system(watch);
@@ -118,7 +118,7 @@ fn all_is_new_to_systems_that_were_added_after_the_snapshot() {
 }
 
 #[test]
-fn a_snapshot_that_was_changed_is_restored_with_its_changes() {
+fn a_changed_snapshot_is_restored_with_its_changes() {
     let mut world = world();
     let entity = world.spawn(A(1));
     world.add_system(watch);
@@ -215,7 +215,7 @@ fn a_world_that_cannot_be_restored_stays_as_it_was() {
 }
 
 #[test]
-fn a_system_that_restores_its_world_goes_on() {
+fn a_system_that_restores_its_world_continues() {
     let mut world = world();
     let entity = world.spawn(A(1));
     world.add_system(watch);
@@ -239,7 +239,7 @@ fn a_system_that_restores_its_world_goes_on() {
 }
 
 #[test]
-fn ids_that_commands_have_given_back_are_used_up_in_a_snapshot_as_in_its_world() {
+fn ids_returned_by_commands_are_reused_in_a_snapshot_as_in_its_world() {
     let mut world = world();
     let mut buffer = ancho_entities::EntityCommandBuffer::new();
     world.commands(&mut buffer).unwrap().spawn(A(1));

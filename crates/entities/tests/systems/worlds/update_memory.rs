@@ -31,7 +31,7 @@ fn world() -> World {
 }
 
 #[test]
-fn what_is_made_in_an_update_lives_for_two() {
+fn containers_of_an_update_live_for_two_updates() {
     let mut world = world();
     world.add_system(make);
     world.add_system(|made: ResMut<Made>| {
@@ -52,7 +52,7 @@ fn what_is_made_in_an_update_lives_for_two() {
 }
 
 #[test]
-fn using_what_is_older_is_refused_in_a_sentence() {
+fn using_an_older_container_is_refused_with_a0013() {
     let mut world = world();
     let list = NativeList::<u32>::new_in(&world.update_allocator()).named("hits");
     world.update(0.1);
@@ -88,7 +88,7 @@ fn without_updates_nothing_is_taken_back() {
 }
 
 #[test]
-fn a_group_with_a_rate_of_its_own_has_memory_of_its_own() {
+fn a_group_with_a_rate_has_separate_memory() {
     let mut world = world();
     world.add_system(make.in_group(FixedStep));
     world.set_rate(FixedStep, FixedRateCatchUp::new(0.25)).unwrap();
@@ -131,7 +131,7 @@ fn memory_of_a_group_is_that_of_its_systems_alone() {
 }
 
 #[test]
-fn forks_have_memory_of_their_own() {
+fn forks_have_separate_memory() {
     let mut world = world();
     let list = NativeList::<u32>::new_in(&world.update_allocator());
     let mut fork = world.fork().unwrap();
@@ -142,7 +142,7 @@ fn forks_have_memory_of_their_own() {
 }
 
 #[test]
-fn a_system_that_has_the_world_can_have_memory_too() {
+fn an_exclusive_system_can_use_update_memory() {
     let mut world = world();
     world.add_system(|memory: UpdateAllocator, world: &mut World| {
         assert_eq!(*memory, world.update_allocator());

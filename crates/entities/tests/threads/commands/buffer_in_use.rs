@@ -57,7 +57,7 @@ fn a_buffer_is_not_taken_twice_by_one_job() {
 }
 
 #[test]
-fn a_job_that_records_in_a_buffer_that_was_played_panics() {
+fn a_job_that_records_in_a_played_buffer_panics() {
     let mut world = world();
     let mut buffer = EntityCommandBuffer::new();
     buffer.commands().unwrap().spawn(A(1));
@@ -127,7 +127,7 @@ fn other_buffers_go_on_when_one_fails() {
 }
 
 #[test]
-fn a_buffer_that_a_job_holds_is_not_played_in_any_case() {
+fn a_buffer_in_use_by_a_job_is_not_played() {
     let mut world = world();
     let mut buffer = EntityCommandBuffer::new();
     let jobs = world.jobs();
@@ -140,7 +140,7 @@ fn a_buffer_that_a_job_holds_is_not_played_in_any_case() {
 }
 
 #[test]
-fn points_pass_over_buffers_that_are_not_to_be_played() {
+fn points_skip_buffers_that_should_not_be_played() {
     struct Runs(u32, &'static Ledger);
 
     fn record(mut runs: ResMut<Runs>, mut commands: CommandsAt<EndSimulation>) {

@@ -11,9 +11,6 @@ use ancho_jobs::{JobCell, JobSlice};
 
 use crate::commands::common::*;
 
-#[derive(Component, Clone, Copy, Debug, PartialEq, Default)]
-struct X(u32);
-
 /// A component whose destructor panics, if it is armed.
 #[derive(Component, Debug)]
 struct Bomb(bool);
@@ -78,7 +75,7 @@ fn a0003_and_a0001_in_use() {
 }
 
 #[test]
-fn a_key_that_nothing_was_recorded_with_is_forgotten() {
+fn a_sort_key_without_commands_is_forgotten() {
     let mut world = World::new("Simulation");
     let door = world.spawn(A(0));
     let mut buffer = EntityCommandBuffer::new();
@@ -95,7 +92,7 @@ fn a_key_that_nothing_was_recorded_with_is_forgotten() {
 }
 
 #[test]
-fn clearing_that_panics_leaves_nothing() {
+fn a_clear_that_panics_leaves_nothing() {
     let mut world = World::new("Simulation");
     let orc = world.spawn(A(0));
     let mut buffer = EntityCommandBuffer::new();
@@ -140,11 +137,11 @@ fn record_twice(
 }
 
 #[test]
-fn a_recorder_that_a_job_has_kept_creates_no_entity_twice() {
+fn a_recorder_kept_by_a_job_creates_no_entity_twice() {
     let records: [fn(&mut CommandRecorder, Entity); 7] = [
         |commands, _| {
             commands.spawn(A(1));
-            commands.spawn(X(1));
+            commands.spawn(Glow(1));
         },
         |commands, _| {
             for _ in 0..20 {
@@ -157,13 +154,13 @@ fn a_recorder_that_a_job_has_kept_creates_no_entity_twice() {
         |commands, _| {
             // These commands cancel out.
             let all: Vec<Entity> = (0..20).map(|_| commands.spawn(A(1))).collect();
-            all.iter().for_each(|&new| commands.add(new, X(1)));
+            all.iter().for_each(|&new| commands.add(new, Glow(1)));
             all.iter().for_each(|&new| commands.despawn(new));
         },
         |commands, _| {
             let new = commands.spawn(A(1));
             commands.despawn(new);
-            commands.spawn(X(1));
+            commands.spawn(Glow(1));
         },
     ];
     for (at, record) in records.into_iter().enumerate() {
@@ -191,7 +188,7 @@ fn a_recorder_that_a_job_has_kept_creates_no_entity_twice() {
 }
 
 #[test]
-fn a0079_placeholders_of_others_whose_lane_this_buffer_lacks_are_foreign() {
+fn a0079_placeholders_of_lanes_that_this_buffer_lacks_are_foreign() {
     const MANY: usize = 70_000;
     const BATCHES: usize = 3_000;
     let mut world = world();

@@ -35,7 +35,7 @@ fn jobs_record_in_the_order_of_indices_for_any_number_of_threads() {
 }
 
 #[test]
-fn keys_across_lanes_of_jobs_and_the_main_thread() {
+fn sort_keys_order_commands_of_jobs_and_the_main_thread() {
     let mut world = world();
     let log = world.spawn(Buffer::<Item>::new());
     let mut buffer = EntityCommandBuffer::new();
@@ -84,7 +84,7 @@ fn a_parallel_job_is_played_in_the_order_of_its_indices() {
 }
 
 #[test]
-fn jobs_one_after_the_other_are_played_in_that_order_with_what_the_main_thread_records() {
+fn successive_jobs_and_the_main_thread_are_played_in_their_order() {
     let mut world = world();
     let log = world.spawn(Buffer::<Item>::new());
     let mut buffer = EntityCommandBuffer::new();
@@ -112,7 +112,7 @@ fn jobs_one_after_the_other_are_played_in_that_order_with_what_the_main_thread_r
 }
 
 #[test]
-fn placeholders_of_jobs_one_after_the_other_are_different() {
+fn placeholders_of_successive_jobs_are_different() {
     let mut world = world();
     let mut buffer = EntityCommandBuffer::new();
     let (send, all) = std::sync::mpsc::channel();

@@ -5,7 +5,7 @@ use ancho_entities::EntityCommandBuffer;
 use crate::commands::every_command::{CHANGE, CREATE, before, seen};
 
 #[test]
-fn each_command_alone_recorded_by_a_single_job_does_what_the_world_does() {
+fn each_command_recorded_by_a_job_equals_the_method_of_the_world() {
     for &(name, record, direct) in CREATE.iter().chain(CHANGE) {
         let (mut world, old) = before(1);
         let (mut expected, same) = before(0);

@@ -159,7 +159,7 @@ fn an_array_of_nothing_has_no_index() {
 }
 
 #[test]
-fn what_is_not_counted_is_refused() {
+fn queries_without_a_known_count_are_refused() {
     let mut world = crowd_of(1);
     world.spawn((A(1), X(1)));
     let refused = [
@@ -197,7 +197,7 @@ fn more_indices_than_entities_are_refused() {
 }
 
 #[test]
-fn jobs_of_arrays_are_ordered_by_what_they_use() {
+fn jobs_of_arrays_are_ordered_by_their_data() {
     let mut world = crowd_of(3);
     let gate = Gate::default();
     let stand = gate.stand();

@@ -199,7 +199,7 @@ fn run(workers: usize, at_once: bool, seed: u64) -> (Vec<Vec<u64>>, u64) {
 }
 
 #[test]
-fn jobs_in_the_background_make_what_jobs_completed_at_once_make() {
+fn background_jobs_equal_jobs_that_are_completed_immediately() {
     for seed in 0..6 {
         let expected = run(0, true, seed);
         for workers in [0, 1, 3] {

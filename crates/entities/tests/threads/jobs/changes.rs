@@ -31,7 +31,7 @@ fn some(workers: usize) -> (Checked, Vec<Entity>) {
 const WORKER_COUNTS: [usize; 2] = [0, 2];
 
 #[test]
-fn a_job_sees_what_jobs_before_it_have_changed() {
+fn a_job_sees_the_changes_of_jobs_before_it() {
     for workers in WORKER_COUNTS {
         let (mut world, all) = some(workers);
         let since = world.version();
@@ -83,7 +83,7 @@ fn a_writer_marks_the_chunks_in_which_something_is_found() {
 }
 
 #[test]
-fn who_asks_for_changes_among_others_waits_for_who_writes() {
+fn a_change_filter_waits_for_writers() {
     type Either = Or<(Changed<A>, OrderChanged)>;
     let (mut world, all) = some(2);
     let since = world.version();
@@ -102,7 +102,7 @@ fn who_asks_for_changes_among_others_waits_for_who_writes() {
 
 /// A chunk with new rows has one version for all columns. Concurrent jobs must not both split it.
 #[test]
-fn jobs_side_by_side_mark_their_columns_after_rows_have_come() {
+fn concurrent_jobs_mark_their_columns_after_rows_were_added() {
     for workers in WORKER_COUNTS {
         let mut world = world_of(workers, 10);
         for round in 1..6 {
@@ -126,7 +126,7 @@ fn jobs_side_by_side_mark_their_columns_after_rows_have_come() {
 }
 
 #[test]
-fn a_job_marks_with_the_version_it_was_scheduled_at() {
+fn a_job_marks_with_the_version_of_its_scheduling() {
     for workers in WORKER_COUNTS {
         let (mut world, _) = some(workers);
         let first = world.advance_version();
@@ -142,7 +142,7 @@ fn a_job_marks_with_the_version_it_was_scheduled_at() {
 }
 
 #[test]
-fn rows_that_are_tracked_are_those_that_were_given() {
+fn only_yielded_rows_are_marked_by_tracking() {
     for workers in WORKER_COUNTS {
         let (mut world, all) = some(workers);
         for &entity in all.iter().step_by(3) {
@@ -189,7 +189,7 @@ fn a_job_does_not_see_its_own_marks() {
 }
 
 #[test]
-fn a_job_sees_what_jobs_before_it_have_switched() {
+fn a_job_sees_the_enabled_bits_of_jobs_before_it() {
     for workers in WORKER_COUNTS {
         let (mut world, all) = some(workers);
         let early = note(world.query_filtered::<Entity, With<X>>().job());
@@ -210,7 +210,7 @@ fn a_job_sees_what_jobs_before_it_have_switched() {
 }
 
 #[test]
-fn switching_counts_as_a_change() {
+fn enabling_counts_as_a_change() {
     let (mut world, all) = some(2);
     let since = world.version();
     world.advance_version();
@@ -223,7 +223,7 @@ fn switching_counts_as_a_change() {
 }
 
 #[test]
-fn arrays_and_lookups_mark_what_they_write() {
+fn arrays_and_lookups_mark_their_writes() {
     let (mut world, all) = some(2);
     let since = world.version();
     world.advance_version();

@@ -178,7 +178,7 @@ impl EntityJob for Told<'_> {
 }
 
 #[test]
-fn begin_comes_before_the_entities_of_a_chunk_and_end_after() {
+fn begin_is_called_before_the_entities_of_a_chunk_and_end_after() {
     for mode in MODES {
         for way in 0..3 {
             let mut world = world_of(3, 4);
@@ -372,7 +372,7 @@ impl EntityJob for Numbers {
 }
 
 #[test]
-fn chunk_numbers_are_those_without_shared_filters() {
+fn chunk_indices_ignore_shared_filters() {
     let mut world = world_of(3, 10);
     world.spawn_batch((0..25).map(|at| (A(at), B(0), Shared::new(Team(0)))));
     world.spawn_batch((25..75).map(|at| (A(at), Shared::new(Team(at / 10 % 2)))));
@@ -470,7 +470,7 @@ impl ChunkJob for Choosy {
 }
 
 #[test]
-fn a_chunk_whose_values_a_job_does_not_take_does_not_count_as_changed() {
+fn a_chunk_whose_values_a_job_does_not_access_is_not_marked() {
     for mode in MODES {
         let mut world = world_of(3, 10);
         world.jobs().set_mode(mode);

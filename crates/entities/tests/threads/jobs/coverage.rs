@@ -47,7 +47,7 @@ fn fill(world: &mut World, count: u32) {
 type Given = Arc<Mutex<Vec<(u32, usize)>>>;
 
 #[test]
-fn each_entity_comes_once() {
+fn each_entity_is_visited_once() {
     for count in [0, 1, 1000] {
         each_way(count, |mut world, start| {
             let expected = world.query::<(&A, &X)>().to_entities();
@@ -115,7 +115,7 @@ fn in_order(given: &Given) -> Vec<u32> {
 }
 
 #[test]
-fn numbers_are_those_of_the_query() {
+fn indices_are_those_of_the_query() {
     for count in [0, 1, 1000] {
         each_way(count, |world, start| {
             // Jobs on one thread can count themselves.
@@ -168,7 +168,7 @@ fn start<D: ParallelData + 'static>(
 }
 
 #[test]
-fn structs_are_given_each_entity_with_its_number_and_its_element() {
+fn job_structs_get_each_entity_with_its_index_and_element() {
     for count in [0, 1, 1000] {
         each_way(count, |mut world, how| {
             let expected: Vec<_> = world.query::<(&A, &X)>().iter().map(|(a, _)| a.0).collect();
@@ -186,7 +186,7 @@ fn structs_are_given_each_entity_with_its_number_and_its_element() {
 }
 
 #[test]
-fn what_is_taken_along_is_in_step() {
+fn captured_data_is_in_step_with_the_entities() {
     for count in [0, 1, 1000] {
         each_way(count, |world, start| {
             // The slice has more elements than the job needs.
@@ -218,7 +218,7 @@ fn what_is_taken_along_is_in_step() {
 }
 
 #[test]
-fn a_job_that_runs_now_may_borrow_and_says_what_was_wrong() {
+fn a_job_that_runs_immediately_can_borrow_and_returns_errors() {
     let mut world = world_with(2);
     fill(&mut world, 10);
     let mut local = Vec::new();

@@ -19,7 +19,7 @@ fn small() -> (Checked, Entity) {
 }
 
 #[test]
-fn readers_are_in_at_once() {
+fn readers_run_together() {
     let (world, _) = small();
     let (one, two) = (Gate::default(), Gate::default());
     let first = stand_at!(one, world.query::<&A>().job());
@@ -33,7 +33,7 @@ fn readers_are_in_at_once() {
 }
 
 #[test]
-fn a_writer_comes_after_readers() {
+fn a_writer_runs_after_readers() {
     let (mut world, entity) = small();
     let (one, two) = (Gate::default(), Gate::default());
     let _ = stand_at!(one, world.query::<&A>().job());
@@ -57,7 +57,7 @@ fn a_writer_comes_after_readers() {
 }
 
 #[test]
-fn a_reader_comes_after_a_writer() {
+fn a_reader_runs_after_a_writer() {
     let (mut world, _) = small();
     let gate = Gate::default();
     let stand = gate.stand();
@@ -76,7 +76,7 @@ fn a_reader_comes_after_a_writer() {
 }
 
 #[test]
-fn writers_come_in_the_order_they_were_scheduled_in() {
+fn writers_run_in_the_order_of_scheduling() {
     let (mut world, entity) = small();
     let gate = Gate::default();
     let stand = gate.stand();
@@ -198,7 +198,7 @@ const READS_OF_CHUNKS: [Read; 3] = [
 ];
 
 #[test]
-fn who_reads_does_not_wait_for_readers() {
+fn reading_does_not_wait_for_readers() {
     let (world, entity) = small();
     let gate = Gate::default();
     let _ = stand_at!(gate, world.query::<(&A, &X)>().job());
@@ -209,7 +209,7 @@ fn who_reads_does_not_wait_for_readers() {
 }
 
 #[test]
-fn who_reads_does_not_wait_for_writers_of_something_else() {
+fn reading_does_not_wait_for_writers_of_other_data() {
     let (mut world, entity) = small();
     let gate = Gate::default();
     let _ = stand_at!(gate, world.query_mut::<(&mut B, &mut T, &A)>().job());
@@ -223,7 +223,7 @@ fn who_reads_does_not_wait_for_writers_of_something_else() {
 }
 
 #[test]
-fn who_reads_waits_for_a_writer() {
+fn reading_waits_for_a_writer() {
     for (name, read) in READS.into_iter().chain(READS_OF_CHUNKS) {
         let (mut world, entity) = small();
         let gate = Gate::default();
@@ -291,7 +291,7 @@ const WRITES_OF_CHUNKS: [Write; 1] = [("slice_mut", |world, _| {
 })];
 
 #[test]
-fn who_writes_waits_for_readers() {
+fn writing_waits_for_readers() {
     for (name, write) in WRITES.into_iter().chain(WRITES_OF_CHUNKS) {
         let (mut world, entity) = small();
         let gate = Gate::default();
@@ -309,7 +309,7 @@ fn who_writes_waits_for_readers() {
 }
 
 #[test]
-fn who_writes_waits_for_writers() {
+fn writing_waits_for_writers() {
     for (name, write) in WRITES.into_iter().chain(WRITES_OF_CHUNKS) {
         let (mut world, entity) = small();
         let gate = Gate::default();
@@ -325,7 +325,7 @@ fn who_writes_waits_for_writers() {
 }
 
 #[test]
-fn who_writes_does_not_wait_for_jobs_on_something_else() {
+fn writing_does_not_wait_for_jobs_on_other_data() {
     let (mut world, entity) = small();
     let gate = Gate::default();
     let _ = stand_at!(gate, world.query_mut::<(&mut T, &X)>().job());
@@ -357,7 +357,7 @@ const QUESTIONS: [Question; 12] = [
 ];
 
 #[test]
-fn who_asks_which_entities_there_are_does_not_wait_for_values() {
+fn listing_entities_does_not_wait_for_writers_of_values() {
     let (mut world, entity) = small();
     let gate = Gate::default();
     let job = world.query_mut::<(&mut A, &mut B, &mut T, &mut Buffer<Item>)>().job();
@@ -373,7 +373,7 @@ fn who_asks_which_entities_there_are_does_not_wait_for_values() {
 }
 
 #[test]
-fn what_changed_is_asked_after_who_writes() {
+fn change_filters_are_evaluated_after_writers() {
     let (mut world, _) = small();
     let since = world.version();
     world.advance_version();
@@ -428,7 +428,7 @@ fn other_worlds_do_not_wait() {
 }
 
 #[test]
-fn what_is_said_is_added_to_what_is_known() {
+fn explicit_dependencies_add_to_automatic_ones() {
     for by in ["depends_on", "after"] {
         let (mut world, _) = small();
         let (one, two) = (Gate::default(), Gate::default());
@@ -476,7 +476,7 @@ fn handles_are_kept_and_combined() {
 }
 
 #[test]
-fn a_job_that_was_waited_for_is_not_in_the_way_of_others() {
+fn a_completed_job_conflicts_with_no_other() {
     // The reader of `A` waits for its writer. The reader of `B` was scheduled later, by the same code, and does not
     // wait.
     let (mut world, _) = small();

@@ -289,7 +289,7 @@ fn world_for(workers: usize) -> World {
 }
 
 #[test]
-fn every_number_of_threads_gives_the_same_world() {
+fn every_number_of_threads_produces_the_same_world() {
     for seed in 0..6 {
         let script = script(seed, 200);
         let expected = Player::new(world_for(0), false).play(&script);

@@ -40,7 +40,7 @@ fn meet(here: &Arc<AtomicUsize>, all: usize) -> impl FnMut() + Send + use<> {
 }
 
 #[test]
-fn writers_of_all_components_of_a_chunk_are_in_at_once() {
+fn writers_of_different_components_of_a_chunk_run_together() {
     let mut world = world_of(6, 100);
     fill(&mut world, 500);
     let here = Arc::new(AtomicUsize::new(0));

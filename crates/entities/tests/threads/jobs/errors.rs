@@ -201,7 +201,7 @@ fn a0010_containers_are_long_enough_for_all_entities() {
 }
 
 #[test]
-fn a0074_what_is_of_a_world_is_scheduled_there() {
+fn a0074_data_of_a_world_is_scheduled_in_that_world() {
     let (mut world, other) = (small(), small());
     let elsewhere = JobScheduler::new(&pool(1));
     for jobs in [&elsewhere, other.jobs()] {
@@ -225,7 +225,7 @@ fn a0074_what_is_of_a_world_is_scheduled_there() {
 }
 
 #[test]
-fn a0092_a_lookup_of_what_the_query_changes_is_refused() {
+fn a0092_a_lookup_of_data_that_the_query_writes_is_refused() {
     let mut world = small();
     let (mut_a, a) = (type_name::<&mut A>(), type_name::<&A>());
     let message = panic_message(|| {

@@ -8,7 +8,7 @@ use ancho_jobs::JobSlice;
 use crate::jobs::common::*;
 
 #[test]
-fn a_panic_is_told_with_the_job_the_query_and_the_entities() {
+fn a_panic_is_reported_with_the_job_the_query_and_the_entities() {
     let mut world = world_of(2, 10);
     let all: Vec<_> = world.spawn_batch((0..30).map(A)).collect();
     let bad = world.query_mut::<&mut A>().job().named("Divide").schedule_parallel(|a| {
@@ -27,7 +27,7 @@ fn a_panic_is_told_with_the_job_the_query_and_the_entities() {
     // The default name of a job is the type of its function.
     let bad = world.query::<&A>().schedule(|_| panic!("no name"));
     let failed = world.jobs().try_complete(bad).unwrap_err();
-    assert!(failed.job().contains("a_panic_is_told"), "{failed}");
+    assert!(failed.job().contains("a_panic_is_reported"), "{failed}");
     assert!(failed.place().unwrap().contains(&format!("entities {} to ", all[0])), "{failed}");
 }
 
@@ -111,7 +111,7 @@ fn the_world_can_be_used_after_a_panic() {
 }
 
 #[test]
-fn who_completed_a_job_on_the_way_does_not_keep_its_failure() {
+fn completing_a_job_implicitly_does_not_take_its_failure() {
     let mut world = world_with(1);
     let entity = world.spawn(A(1));
     let bad = world.query_mut::<&mut A>().job().named("Bad").schedule(|_| panic!("so bad"));
@@ -137,7 +137,7 @@ fn who_completed_a_job_on_the_way_does_not_keep_its_failure() {
 }
 
 #[test]
-fn jobs_that_are_ordered_by_what_they_use_run_and_those_that_depend_on_it_do_not() {
+fn after_a_panic_jobs_ordered_by_data_run_and_dependents_do_not() {
     for workers in [0, 2] {
         let mut world = world_with(workers);
         let entity = world.spawn((A(1), B(1), T(1)));
@@ -175,7 +175,7 @@ fn a_job_that_did_not_run_marks_nothing() {
 }
 
 #[test]
-fn a_job_of_one_thread_that_panics_has_marked_what_it_gave() {
+fn a_single_threaded_job_that_panics_has_marked_the_yielded_rows() {
     for workers in [0, 2] {
         let mut world = world_of(workers, 10);
         world.spawn_batch((0..40).map(A));

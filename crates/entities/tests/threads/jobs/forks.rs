@@ -68,7 +68,7 @@ fn forking_waits_for_jobs() {
 }
 
 #[test]
-fn a_fork_goes_while_a_job_reads_what_they_share() {
+fn a_fork_is_dropped_while_a_job_reads_shared_memory() {
     let (mut world, fork, all) = forked();
     let gate = Gate::default();
     let stand = gate.stand();
@@ -88,7 +88,7 @@ fn a_fork_goes_while_a_job_reads_what_they_share() {
 }
 
 #[test]
-fn a_fork_writes_while_a_job_of_its_parent_reads_what_they_share() {
+fn a_fork_writes_while_a_job_of_its_parent_reads_shared_memory() {
     let (world, mut fork, all) = forked();
     let gate = Gate::default();
     let stand = gate.stand();
@@ -112,7 +112,7 @@ fn a_fork_writes_while_a_job_of_its_parent_reads_what_they_share() {
 }
 
 #[test]
-fn whoever_has_to_copy_waits_for_jobs_that_read_there() {
+fn a_copy_of_shared_memory_waits_for_jobs_that_read_it() {
     // No job uses `B`. But writing it copies the chunk, and jobs read the old memory.
     let (mut world, fork, all) = forked();
     let gate = Gate::default();
@@ -132,7 +132,7 @@ fn whoever_has_to_copy_waits_for_jobs_that_read_there() {
 }
 
 #[test]
-fn a_parent_goes_while_a_job_of_its_fork_reads_what_they_shared() {
+fn a_parent_is_dropped_while_a_job_of_its_fork_reads_shared_memory() {
     let (world, fork, _) = forked();
     let gate = Gate::default();
     let _ = stand_at!(gate, fork.query::<&A>().job());

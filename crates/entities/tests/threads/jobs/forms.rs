@@ -13,7 +13,7 @@ struct Pair<'w> {
 }
 
 #[test]
-fn jobs_are_given_aspects() {
+fn jobs_can_have_aspects() {
     for workers in WORKERS {
         let mut world = world_of(workers, 10);
         world.spawn_batch((0..25).map(A));
@@ -34,7 +34,7 @@ fn jobs_are_given_aspects() {
 type Options = fn(QueryDescriptor) -> QueryDescriptor;
 
 #[test]
-fn jobs_heed_what_their_query_was_told() {
+fn jobs_respect_the_options_of_their_query() {
     let options: [(Options, usize); 6] = [
         (|query| query, 15),
         (|query| query.include_disabled(), 22),

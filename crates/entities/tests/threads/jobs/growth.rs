@@ -8,7 +8,7 @@ use crate::jobs::common::*;
 const MOST: usize = 2048;
 
 #[test]
-fn whoever_never_waits_does_not_fill_memory() {
+fn never_waiting_does_not_fill_memory() {
     for workers in [0, 2] {
         let mut world = world_with(workers);
         let entity = world.spawn((A(0), B(0)));
@@ -42,7 +42,7 @@ fn readers_alone_do_not_pile_up() {
 }
 
 #[test]
-fn failures_that_nobody_asks_for_do_not_pile_up() {
+fn unread_failures_do_not_accumulate() {
     let mut world = world_with(0);
     world.spawn(A(1));
     for _ in 0..2000 {
@@ -55,7 +55,7 @@ fn failures_that_nobody_asks_for_do_not_pile_up() {
 }
 
 #[test]
-fn a_job_at_a_gate_holds_up_those_behind_it_and_no_more() {
+fn a_blocked_job_blocks_only_its_dependents() {
     // The maximum number of uncompleted jobs waits behind it. Then scheduling blocks, until the gate is opened.
     let mut world = world_with(2);
     world.spawn((A(0), B(0)));

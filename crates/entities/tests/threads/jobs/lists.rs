@@ -44,7 +44,7 @@ fn lists_the_same<F: QueryFilter>(world: &World, since: Version) {
 }
 
 #[test]
-fn a_job_lists_what_is_found_in_the_same_order() {
+fn a_job_lists_matches_in_the_same_order() {
     for workers in WORKER_COUNTS {
         let mut world = mixed(workers);
         let seen = advance(&mut world);
@@ -70,7 +70,7 @@ fn a_job_lists_what_is_found_in_the_same_order() {
 }
 
 #[test]
-fn what_is_found_is_settled_when_the_job_runs() {
+fn matches_are_determined_when_the_job_runs() {
     for workers in WORKER_COUNTS {
         let mut world = mixed(workers);
         let (mut early, mut late) = (NativeList::new(), NativeList::new());
@@ -90,7 +90,7 @@ fn what_is_found_is_settled_when_the_job_runs() {
 }
 
 #[test]
-fn values_are_those_that_jobs_before_have_written() {
+fn values_include_the_writes_of_jobs_before() {
     for workers in WORKER_COUNTS {
         let mut world = mixed(workers);
         let mut values = NativeList::new();
@@ -105,7 +105,7 @@ fn values_are_those_that_jobs_before_have_written() {
 }
 
 #[test]
-fn listing_entities_does_not_wait_for_who_writes_their_values() {
+fn listing_entities_does_not_wait_for_writers_of_values() {
     let mut world = mixed(2);
     let gate = Gate::default();
     let written = stand_at!(gate, world.query_mut::<&mut A>());
@@ -159,7 +159,7 @@ fn a_list_is_written_back() {
 }
 
 #[test]
-fn what_is_tracked_is_marked_row_by_row() {
+fn tracked_components_are_marked_per_row() {
     for workers in WORKER_COUNTS {
         let mut world = mixed(workers);
         let seen = advance(&mut world);
@@ -189,7 +189,7 @@ fn a_list_of_another_length_is_refused_by_the_job() {
 }
 
 #[test]
-fn values_that_the_query_does_not_give_are_refused() {
+fn components_outside_the_query_are_refused() {
     let mut world = mixed(0);
     let mut values = NativeList::new();
     let query = world.query_filtered::<&T, With<A>>();

@@ -30,7 +30,7 @@ impl ChunkJob for Compare<'_> {
 }
 
 #[test]
-fn many_are_what_each_is_however_many_they_are() {
+fn bulk_lookups_equal_single_lookups_for_any_count() {
     for workers in WORKERS {
         let mut world = world_of(workers, 50);
         let with: Vec<_> = world.spawn_batch((0..200).map(B)).collect();
@@ -53,7 +53,7 @@ fn many_are_what_each_is_however_many_they_are() {
 }
 
 #[test]
-fn jobs_know_where_entities_are() {
+fn jobs_can_read_the_location_of_entities() {
     for workers in WORKERS {
         let mut world = world_of(workers, 10);
         let all: Vec<_> = world.spawn_batch((0..25).map(A)).collect();
@@ -84,7 +84,7 @@ fn jobs_know_where_entities_are() {
 }
 
 #[test]
-fn jobs_know_in_which_chunks_something_was_written() {
+fn jobs_can_read_the_change_versions_of_chunks() {
     for workers in WORKERS {
         let mut world = world_of(workers, 10);
         let all: Vec<_> = world.spawn_batch((0..30).map(|at| (A(at), B(1)))).collect();
@@ -123,7 +123,7 @@ fn jobs_know_in_which_chunks_something_was_written() {
 }
 
 #[test]
-fn jobs_know_which_entities_were_written_if_that_is_tracked() {
+fn jobs_can_read_the_change_versions_of_tracked_entities() {
     for workers in WORKERS {
         let mut world = world_of(workers, 10);
         let all: Vec<_> = world.spawn_batch((0..30).map(|at| (T(at), E(1), A(at)))).collect();
@@ -180,7 +180,7 @@ fn go_through<D: ParallelData<Static: ParallelData> + 'static>(world: &mut World
 }
 
 #[test]
-fn who_writes_waits_for_jobs_that_ask_when_that_was_done() {
+fn writing_waits_for_jobs_that_read_change_versions() {
     // The lookup uses enabled bits, and not values.
     writers_wait_for::<EnabledRef<'static, X>>(
         |world| world.spawn(X(1)),

@@ -56,7 +56,7 @@ fn switch(world: &mut World, gate: &Gate) {
 }
 
 #[test]
-fn who_asks_waits_for_who_switches() {
+fn reading_enabled_bits_waits_for_jobs_that_write_them() {
     for (name, ask) in QUESTIONS {
         let (mut world, entities) = two();
         let gate = Gate::default();
@@ -66,7 +66,7 @@ fn who_asks_waits_for_who_switches() {
 }
 
 #[test]
-fn who_does_not_ask_does_not_wait() {
+fn access_without_enabled_bits_does_not_wait() {
     let (mut world, [on, _]) = two();
     let gate = Gate::default();
     switch(&mut world, &gate);
@@ -85,7 +85,7 @@ fn who_does_not_ask_does_not_wait() {
 }
 
 #[test]
-fn jobs_that_ask_come_after_jobs_that_switch() {
+fn jobs_that_read_enabled_bits_run_after_jobs_that_write_them() {
     let (mut world, [on, off]) = two();
     let gate = Gate::default();
     switch(&mut world, &gate);
@@ -101,7 +101,7 @@ fn jobs_that_ask_come_after_jobs_that_switch() {
 }
 
 #[test]
-fn who_switches_waits_for_jobs_that_ask() {
+fn writing_enabled_bits_waits_for_jobs_that_read_them() {
     for asks in ["With", "Without", "data", "Option"] {
         let (mut world, [on, off]) = two();
         let gate = Gate::default();
@@ -126,7 +126,7 @@ fn who_switches_waits_for_jobs_that_ask() {
 }
 
 #[test]
-fn tags_that_can_be_switched_have_fences() {
+fn enableable_tags_have_fences() {
     let (mut world, _) = two();
     let gate = Gate::default();
     let stand = gate.stand();
@@ -141,7 +141,7 @@ fn tags_that_can_be_switched_have_fences() {
 }
 
 #[test]
-fn all_threads_switch_and_each_entity_is_found_as_it_was() {
+fn enabled_bits_written_by_all_threads_are_correct() {
     for (workers, rows) in [(0, 64), (2, 100), (4, 300)] {
         let mut world = world_of(workers, rows);
         let all: Vec<_> = world.spawn_batch((0..3000).map(|at| (A(at), X(at)))).collect();

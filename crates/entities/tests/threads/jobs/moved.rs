@@ -100,7 +100,7 @@ fn a_world_that_is_replaced_waits_for_its_jobs() {
 }
 
 #[test]
-fn a_world_that_was_never_waited_for_has_done_its_jobs() {
+fn a_dropped_world_completes_its_jobs() {
     for workers in WORKERS {
         let mut world = world_of(workers, 10);
         world.spawn_batch((0..50).map(A));
@@ -114,7 +114,7 @@ fn a_world_that_was_never_waited_for_has_done_its_jobs() {
 }
 
 #[test]
-fn a_world_ends_inside_one_of_its_own_jobs() {
+fn a_world_is_dropped_inside_one_of_its_own_jobs() {
     for workers in [1, 2, 4] {
         must_end(move || {
             let mut world = world_of(workers, 10);

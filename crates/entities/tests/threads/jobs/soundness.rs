@@ -80,7 +80,7 @@ fn values_are_not_copied_from_a_slice_while_a_job_reads_them() {
 
 /// Safe code can read any element index of a batch.
 #[test]
-fn a_batch_gives_no_entity_of_another_batch() {
+fn a_batch_cannot_access_entities_of_another_batch() {
     type Array<'a> = QueryArray<'a, &'static mut A>;
 
     for workers in [0, 2] {
@@ -215,7 +215,7 @@ fn a_lookup_of_a_job_sees_pages_that_stay() {
 
 /// After a fork, memory may be shared. Mostly it is not.
 #[test]
-fn who_writes_to_memory_of_its_own_waits_for_no_job_that_reads_something_else() {
+fn writing_to_unshared_memory_does_not_wait_for_readers_of_other_data() {
     let mut world = world_with(0);
     world.spawn_many((A(1), B(1)), 1000);
     let fork = world.fork().unwrap();

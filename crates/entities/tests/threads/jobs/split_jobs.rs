@@ -25,7 +25,7 @@ fn takes_its_turn(action: impl FnOnce(&mut World)) {
 }
 
 #[test]
-fn a_job_does_not_ask_for_what_another_part_switches() {
+fn a_job_cannot_read_enabled_bits_that_another_part_writes() {
     takes_its_turn(|world| {
         let (mut switches, found, other) =
             world.split::<(Query<EnabledMut<X>>, Query<&A, With<X>>, Query<&B>)>();
@@ -38,7 +38,7 @@ fn a_job_does_not_ask_for_what_another_part_switches() {
 }
 
 #[test]
-fn a_job_does_not_switch_what_another_part_asks_for() {
+fn a_job_cannot_write_enabled_bits_that_another_part_reads() {
     takes_its_turn(|world| {
         let (switches, found, other) =
             world.split::<(Query<EnabledMut<X>>, Query<&A, With<X>>, Query<&B>)>();
@@ -53,7 +53,7 @@ fn a_job_does_not_switch_what_another_part_asks_for() {
 }
 
 #[test]
-fn a_job_does_not_ask_whether_what_another_part_writes_has_changed() {
+fn a_job_cannot_filter_changes_that_another_part_writes() {
     takes_its_turn(|world| {
         let (mut written, changed, other) =
             world.split::<(Query<&mut A>, Query<&B, Changed<A>>, Query<&B>)>();
@@ -67,7 +67,7 @@ fn a_job_does_not_ask_whether_what_another_part_writes_has_changed() {
 }
 
 #[test]
-fn a_job_does_not_write_what_another_part_asks_for_changes_of() {
+fn a_job_cannot_write_data_whose_changes_another_part_filters() {
     takes_its_turn(|world| {
         let (written, changed, other) =
             world.split::<(Query<&mut A>, Query<&B, Changed<A>>, Query<&B>)>();
@@ -81,7 +81,7 @@ fn a_job_does_not_write_what_another_part_asks_for_changes_of() {
 }
 
 #[test]
-fn an_array_does_not_ask_what_is_on() {
+fn an_array_does_not_read_enabled_bits() {
     let mut world = crowd();
     let (switches, all) = world.split::<(Query<EnabledMut<X>>, Query<(&A, Option<&X>)>)>();
     // The index of an entity in the array differs from that in the query, so threads would share words of bits.
@@ -95,7 +95,7 @@ fn an_array_does_not_ask_what_is_on() {
 }
 
 #[test]
-fn a_job_does_not_ask_when_another_part_switched_what_it_looks_for() {
+fn a_job_cannot_filter_enabled_bits_that_another_part_writes() {
     takes_its_turn(|world| {
         let (mut switches, values, asking, other) =
             world.split::<(Query<EnabledMut<X>>, Lookup<&X>, Query<&A>, Query<&B>)>();
@@ -110,7 +110,7 @@ fn a_job_does_not_ask_when_another_part_switched_what_it_looks_for() {
 }
 
 #[test]
-fn a_job_takes_along_a_lookup_of_what_its_own_query_switches() {
+fn a_job_can_capture_a_lookup_of_the_enabled_bits_of_its_query() {
     for parallel in [true, false] {
         let mut world = crowd();
         let all = world.query::<&X>().to_entities();

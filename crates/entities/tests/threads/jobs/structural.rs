@@ -86,7 +86,7 @@ fn changes_of_an_archetype_do_not_wait_for_jobs_on_others() {
 }
 
 #[test]
-fn a_job_at_its_gate_goes_on_after_much_has_happened_elsewhere() {
+fn a_blocked_job_continues_after_changes_elsewhere() {
     let (mut world, _) = three();
     let all: Vec<_> = world.spawn_batch((0..1000).map(|at| (X(at), T(at)))).collect();
     let gate = Gate::default();
@@ -155,7 +155,7 @@ fn a_lookup_delays_every_structural_change() {
 }
 
 #[test]
-fn a_lookup_waits_for_who_writes_and_is_waited_for() {
+fn a_lookup_waits_for_writers_and_writers_wait_for_it() {
     let (mut world, [_, one, _]) = three();
     world.spawn(T(0));
     let (first, second) = (Gate::default(), Gate::default());

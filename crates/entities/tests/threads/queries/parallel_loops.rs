@@ -30,7 +30,7 @@ fn fill(world: &mut World, count: u32) -> Vec<Entity> {
 }
 
 #[test]
-fn every_number_of_threads_does_the_same() {
+fn every_number_of_threads_has_the_same_result() {
     let mut hashes = Vec::new();
     for workers in [0, 1, 2, 4] {
         let mut world = world_with(workers, 100);
@@ -55,7 +55,7 @@ fn every_number_of_threads_does_the_same() {
 }
 
 #[test]
-fn each_entity_comes_once() {
+fn each_entity_is_visited_once() {
     // Few rows and many, in chunks large enough to divide, and in enough chunks to trigger prefetching.
     for (count, rows) in [(0, 10), (1, 10), (63, 64), (1000, 1000), (3000, 10), (3000, 700)] {
         let mut world = world_with(3, rows);
@@ -74,7 +74,7 @@ fn each_entity_comes_once() {
 }
 
 #[test]
-fn bits_are_switched_on_all_threads() {
+fn enabled_bits_are_written_on_all_threads() {
     let mut world = world_with(3, 300);
     let all: Vec<_> = world.spawn_batch((0..6000).map(|at| (A(at), X(at)))).collect();
     world.query_mut::<(&A, EnabledMut<X>)>().for_each_parallel(|(a, mut on)| on.set(a.0 % 3 != 0));
@@ -85,7 +85,7 @@ fn bits_are_switched_on_all_threads() {
 }
 
 #[test]
-fn bits_that_are_asked_for_are_switched_on_all_threads() {
+fn enabled_bits_that_the_filter_reads_are_written_on_all_threads() {
     // Chunks large enough to divide, and enough chunks to trigger prefetching: no thread reads bits that another thread
     // writes.
     for (workers, count, rows) in [(0, 6000, 300), (3, 6000, 900), (3, 20_000, 64)] {
@@ -128,7 +128,7 @@ struct Pair<'w> {
 }
 
 #[test]
-fn aspects_are_given_on_all_threads() {
+fn aspects_work_on_all_threads() {
     let mut world = world_with(3, 40);
     fill(&mut world, 1000);
     let off = world.query_filtered::<&A, Without<X>>().count();
@@ -139,7 +139,7 @@ fn aspects_are_given_on_all_threads() {
 }
 
 #[test]
-fn what_was_given_has_changed() {
+fn yielded_chunks_are_marked_as_changed() {
     let mut world = world_with(3, 40);
     fill(&mut world, 1000);
     let seen = world.version();
@@ -155,7 +155,7 @@ fn what_was_given_has_changed() {
 struct Noted(u32);
 
 #[test]
-fn changes_that_are_noted_for_each_entity_are_noted_for_those_that_were_given() {
+fn tracked_changes_mark_yielded_rows() {
     let mut world = world_with(3, 300);
     let all: Vec<_> = world.spawn_batch((0..3000).map(|at| (Noted(at), X(at)))).collect();
     for (_, &entity) in all.iter().enumerate().filter(|(at, _)| at % 3 == 0) {
@@ -180,7 +180,7 @@ fn changes_that_are_noted_for_each_entity_are_noted_for_those_that_were_given() 
 }
 
 #[test]
-fn a_fork_keeps_what_it_had() {
+fn a_fork_keeps_its_values() {
     let mut world = world_with(2, 40);
     fill(&mut world, 1000);
     let mut fork = world.fork().unwrap();
@@ -193,7 +193,7 @@ fn a_fork_keeps_what_it_had() {
 }
 
 #[test]
-fn chunks_that_are_not_picked_are_left_as_they_are() {
+fn chunks_that_are_not_picked_are_unchanged() {
     for workers in [0, 2] {
         let pool = JobPool::builder().workers(workers).build().unwrap();
         let arena = ChunkArena::new();
@@ -256,7 +256,7 @@ fn a_function_that_panics_leaves_a_world_that_can_be_used() {
 }
 
 #[test]
-fn inside_a_job_one_thread_does_it() {
+fn inside_a_job_the_loop_uses_one_thread() {
     let mut world = world_with(2, 40);
     fill(&mut world, 1000);
     let jobs = JobScheduler::new(&JobPool::shared());
@@ -270,7 +270,7 @@ fn inside_a_job_one_thread_does_it() {
 }
 
 #[test]
-fn views_do_what_the_world_does() {
+fn views_have_the_same_result_as_the_world() {
     let mut hashes = Vec::new();
     for workers in [0, 1, 2, 4] {
         let mut world = world_with(workers, 100);
@@ -313,7 +313,7 @@ fn a_view_works_on_all_threads_inside_a_loop_of_another() {
 }
 
 #[test]
-fn a_view_waits_for_jobs_that_are_in_its_way_and_for_no_others() {
+fn a_view_waits_for_conflicting_jobs_only() {
     let mut world = world_with(2, 100);
     world.spawn_many((A(1), B(1)), 2000);
     let (mut a, mut b) = world.split::<(Query<&mut A>, Query<&mut B>)>();
@@ -326,7 +326,7 @@ fn a_view_waits_for_jobs_that_are_in_its_way_and_for_no_others() {
 }
 
 #[test]
-fn a_view_is_good_after_a_panic_on_its_threads() {
+fn a_view_is_usable_after_a_panic_on_its_threads() {
     let mut world = world_with(2, 100);
     world.spawn_batch((0..2000).map(A));
     let (mut a,) = world.split::<(Query<&mut A>,)>();
@@ -339,7 +339,7 @@ fn a_view_is_good_after_a_panic_on_its_threads() {
 }
 
 #[test]
-fn without_memory_nothing_is_given() {
+fn without_memory_nothing_is_yielded() {
     let (mut world, fork) = crowded();
     let seen = world.version();
     world.advance_version();

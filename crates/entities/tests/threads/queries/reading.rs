@@ -23,7 +23,7 @@ fn versions(world: &World) -> Vec<Option<Version>> {
 }
 
 #[test]
-fn no_way_of_reading_counts_as_a_change() {
+fn no_form_of_reading_counts_as_a_change() {
     type All<'w> = (
         (Entity, &'w A, Option<&'w X>, &'w T),
         (&'w Buffer<Item>, &'w Shared<Team>, &'w PerChunk<B>),
@@ -93,7 +93,7 @@ fn no_way_of_reading_counts_as_a_change() {
 }
 
 #[test]
-fn a_view_that_looks_marks_nothing_and_cannot_write() {
+fn a_read_only_view_marks_nothing_and_cannot_write() {
     let mut world = chunks_of(7);
     fill(&mut world);
     let seen = world.version();

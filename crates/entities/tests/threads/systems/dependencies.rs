@@ -29,7 +29,7 @@ fn sum(all: Query<&Position>, mut sums: Query<&mut Sum>) {
 }
 
 #[test]
-fn jobs_of_systems_run_in_the_order_of_what_they_write() {
+fn jobs_of_systems_are_ordered_by_their_data() {
     let mut world = World::new("Simulation");
     world.spawn_many((Position(0.0), Velocity(0.0)), 500);
     let result = world.spawn(Sum(0.0));
@@ -44,7 +44,7 @@ fn jobs_of_systems_run_in_the_order_of_what_they_write() {
 }
 
 #[test]
-fn who_writes_waits_for_who_reads() {
+fn writers_wait_for_readers() {
     let mut world = World::new("Simulation");
     world.spawn_many((Position(0.0), Velocity(1.0)), 500);
     // The job reads velocities, which the next system overwrites.
@@ -57,7 +57,7 @@ fn who_writes_waits_for_who_reads() {
 }
 
 #[test]
-fn the_main_thread_sees_what_jobs_have_written() {
+fn the_main_thread_sees_the_writes_of_jobs() {
     let mut world = World::new("Simulation");
     let one = world.spawn((Position(0.0), Velocity(1.0)));
     world.add_system(drift);
@@ -76,7 +76,7 @@ fn the_main_thread_sees_what_jobs_have_written() {
 }
 
 #[test]
-fn whoever_has_all_entities_waits_for_all_jobs() {
+fn an_exclusive_system_waits_for_all_jobs() {
     let mut world = World::new("Simulation");
     world.spawn_many((Position(0.0), Velocity(1.0)), 100);
     world.add_system(drift);
@@ -117,7 +117,7 @@ fn v_changes_count_since_the_last_run_of_the_system_and_own_writes_do_not() {
 }
 
 #[test]
-fn v_who_writes_in_a_job_is_seen_by_others_once() {
+fn writes_of_a_job_are_seen_once_by_other_systems() {
     let trace = Trace::default();
     let mut world = World::new("Simulation");
     world.spawn((Position(0.0), Velocity(1.0)));

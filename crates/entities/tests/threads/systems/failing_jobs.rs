@@ -1,19 +1,16 @@
 //! Jobs that fail are reported with the system that scheduled them.
 
-use ancho_entities::{Component, Entity, IntoSystem, Query, System, SystemResult, World};
+use ancho_entities::{Entity, IntoSystem, Query, System, SystemResult, World};
 
 use crate::systems::common::{A, Log, say, take, world};
 use crate::systems::trace::{Trace, noting};
 
-#[derive(Component, Clone, Copy)]
-struct Health(u32);
-
 #[test]
-fn a_failing_job_is_told_with_the_system_that_scheduled_it() {
+fn a_failing_job_is_reported_with_its_system() {
     let trace = Trace::default();
     let mut world = World::new("Simulation");
-    world.spawn_many(Health(1), 10);
-    let dies = |mut all: Query<&mut Health>| {
+    world.spawn_many(A(1), 10);
+    let dies = |mut all: Query<&mut A>| {
         all.schedule_parallel(|_| panic!("in a job"));
     };
     world.add_system(dies.named("dies"));
@@ -31,7 +28,7 @@ fn a_failing_job_is_told_with_the_system_that_scheduled_it() {
 }
 
 #[test]
-fn what_failed_between_updates_is_told_by_the_next() {
+fn failures_between_updates_are_reported_by_the_next_one() {
     let mut world = World::new("test");
     world.spawn(A(1));
     world.add_system(|mut all: Query<&mut A>| _ = all.schedule(|_| panic!("by zero")));
@@ -42,7 +39,7 @@ fn what_failed_between_updates_is_told_by_the_next() {
 }
 
 #[test]
-fn a0107_jobs_are_told_with_their_system_also_if_it_is_a_struct_after_functions() {
+fn a0107_names_a_struct_system_after_function_systems() {
     #[derive(Default)]
     struct Scheduler;
 
@@ -64,7 +61,7 @@ fn a0107_jobs_are_told_with_their_system_also_if_it_is_a_struct_after_functions(
 }
 
 #[test]
-fn a0109_the_world_is_not_updated_by_a_system_that_is_updated_alone() {
+fn a0109_a_system_that_is_updated_alone_cannot_update_the_world() {
     let mut world = world();
     world.spawn(A(1));
     world.add_system(say("other"));
@@ -88,7 +85,7 @@ fn a0109_the_world_is_not_updated_by_a_system_that_is_updated_alone() {
 }
 
 #[test]
-fn a0107_jobs_of_systems_that_are_gone_are_told_by_their_names() {
+fn a0107_names_systems_that_were_removed() {
     let mut world = world();
     world.spawn(A(1));
     let mut frame = 0;
@@ -115,7 +112,7 @@ fn a0107_jobs_of_systems_that_are_gone_are_told_by_their_names() {
 }
 
 #[test]
-fn a0107_a_system_that_removes_itself_is_named_too() {
+fn a0107_names_a_system_that_removes_itself() {
     let mut world = world();
     world.spawn(A(1));
     world.add_system(

@@ -6,7 +6,7 @@ use ancho_jobs::{JobCell, JobHandle, JobPool, JobScheduler, ScheduleError};
 use crate::systems::common::{A, B, Log, take, world};
 
 #[test]
-fn a0107_a_job_that_fails_is_told_with_its_system_in_the_next_update() {
+fn a0107_reports_a_failed_job_with_its_system_in_the_next_update() {
     fn schedule(mut all: Query<&mut A>, mut frame: Local<u32>) {
         *frame += 1;
         if *frame == 1 {
@@ -35,7 +35,7 @@ fn a0107_a_job_that_fails_is_told_with_its_system_in_the_next_update() {
 }
 
 #[test]
-fn a0107_a_job_of_a_system_that_is_updated_alone_is_told_with_it() {
+fn a0107_reports_a_failed_job_of_a_system_that_is_updated_alone() {
     let mut world = world();
     world.spawn(A(0));
     let mut runs = 0;
@@ -59,7 +59,7 @@ fn a0107_a_job_of_a_system_that_is_updated_alone_is_told_with_it() {
 }
 
 #[test]
-fn a0107_a_job_of_no_system_that_fails_is_told_with_the_world() {
+fn a0107_reports_a_failed_job_without_a_system_with_the_world() {
     for has_systems in [false, true] {
         let mut world = World::new("test");
         world.spawn(A(0));
@@ -82,7 +82,7 @@ fn a0107_a_job_of_no_system_that_fails_is_told_with_the_world() {
 }
 
 #[test]
-fn jobs_of_systems_are_ordered_by_what_they_use() {
+fn jobs_of_systems_are_ordered_by_their_data() {
     let mut world = world();
     world.spawn_many((A(0), B(0)), 1_000);
     world.add_system(|mut all: Query<(&mut A, &B)>| {
@@ -97,7 +97,7 @@ fn jobs_of_systems_are_ordered_by_what_they_use() {
 }
 
 #[test]
-fn systems_schedule_jobs_over_containers_beside_those_over_entities() {
+fn systems_schedule_jobs_over_containers_and_over_entities() {
     fn add_up(jobs: &JobScheduler, all: Query<&mut A>, mut sum: ResMut<JobCell<u32>>) {
         *sum.get_mut().unwrap() = 0;
         let add = all.job().with(sum.write()).schedule(|a, sum| {
@@ -136,7 +136,7 @@ fn jobs_over_containers_that_systems_return_are_completed_by_the_next_update() {
 }
 
 #[test]
-fn jobs_over_containers_that_nobody_tells_the_world_of_go_on_beyond_updates() {
+fn jobs_over_containers_without_a_handle_continue_beyond_updates() {
     fn add(jobs: &JobScheduler, mut sum: ResMut<JobCell<u32>>) -> Result<(), ScheduleError> {
         if sum.get().is_ok() {
             _ = jobs.schedule(&[], sum.write(), |sum| *sum += 1)?;
@@ -157,7 +157,7 @@ fn jobs_over_containers_that_nobody_tells_the_world_of_go_on_beyond_updates() {
 }
 
 #[test]
-fn a0107_jobs_that_systems_return_are_told_with_them_and_others_are_left_alone() {
+fn a0107_reports_failures_of_returned_jobs_only() {
     let mut world = world();
     world.spawn(A(1));
     world.add_system(|| Ok::<_, String>(JobHandle::COMPLETED));

@@ -65,7 +65,7 @@ fn four() -> World {
 }
 
 #[test]
-fn it_is_off_unless_it_is_said_and_can_be_taken_back() {
+fn the_order_for_latency_is_off_by_default_and_can_be_disabled() {
     let mut world = four();
     assert_eq!(order(&mut world), "+a a +b b");
     assert!(!world.system_order().to_string().contains("latency"));
@@ -126,7 +126,7 @@ fn constraints_and_parts_hold() {
 }
 
 #[test]
-fn systems_do_not_pass_those_that_use_what_they_change() {
+fn systems_do_not_pass_systems_with_conflicting_data() {
     fn changed(_: Query<&Sum, Changed<B>>) {}
 
     fn switched(_: Query<&Sum, With<Switch>>) {}
@@ -167,7 +167,7 @@ fn systems_do_not_pass_those_that_use_what_they_change() {
 }
 
 #[test]
-fn nobody_passes_who_may_use_anything() {
+fn no_system_passes_an_exclusive_system() {
     struct Struct;
 
     impl System for Struct {
@@ -210,7 +210,7 @@ fn nobody_passes_who_may_use_anything() {
 }
 
 #[test]
-fn what_is_computed_is_the_same() {
+fn results_are_the_same() {
     let run = |on: bool| {
         let mut world = World::new("test");
         world.order_systems_for_latency(on);

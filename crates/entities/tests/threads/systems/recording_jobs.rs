@@ -194,7 +194,7 @@ fn a_panic_that_cancels_a_recording_job_is_reported_once() {
 }
 
 #[test]
-fn a_recording_job_that_was_completed_before_the_point_is_reported_by_the_same_update() {
+fn a_failed_recording_job_completed_before_the_point_is_reported_in_the_same_update() {
     for workers in WORKERS {
         let mut world = world(workers);
         world.spawn_batch((0..10).map(A));

@@ -2,16 +2,13 @@
 
 use ancho_collections::NativeArray;
 use ancho_entities::{
-    Changed, CommandPoint, CommandsAt, Component, EndSimulation, Entity, IntoSystem, Local,
-    OrderChanged, Query, ResMut, System, SystemResult, World,
+    Changed, CommandPoint, CommandsAt, EndSimulation, Entity, IntoSystem, Local, OrderChanged,
+    Query, ResMut, System, SystemResult, World,
 };
 use ancho_jobs::JobHandle;
 
 use crate::systems::common::{A, B, Log, take, world};
 use crate::systems::trace::Trace;
-
-#[derive(Component, Clone, Copy, Debug)]
-struct Orc(u32);
 
 struct Point;
 
@@ -29,8 +26,8 @@ fn watch(changed: Query<(), Changed<A>>, moved: Query<&A, OrderChanged>, mut log
 #[test]
 fn the_end_of_the_simulation_waits_for_jobs_that_record() {
     let mut world = World::new("Simulation");
-    world.spawn_batch((0..1000).map(Orc));
-    let culls = |orcs: Query<(Entity, &Orc)>, mut commands: CommandsAt<EndSimulation>| {
+    world.spawn_batch((0..1000).map(A));
+    let culls = |orcs: Query<(Entity, &A)>, mut commands: CommandsAt<EndSimulation>| {
         let job = orcs.job().with(commands.writer());
         let _ = job.schedule_parallel(|(entity, orc), commands| {
             if orc.0 % 10 != 0 {
@@ -67,7 +64,7 @@ fn a_point_waits_for_the_jobs_that_record() {
 }
 
 #[test]
-fn the_error_names_point_system_job_command_and_entity() {
+fn a0113_names_point_system_job_command_and_entity() {
     let mut world = world();
     world.spawn_batch([A(7), A(8)]);
     let gone = world.spawn(());
@@ -91,7 +88,7 @@ fn the_error_names_point_system_job_command_and_entity() {
 }
 
 #[test]
-fn a_system_sees_what_later_ones_changed_in_the_last_update() {
+fn a_system_sees_changes_of_later_systems_in_the_last_update() {
     fn watch(changed: Query<&A, Changed<A>>, mut log: ResMut<Log>) {
         log.0.push(changed.count().to_string());
     }
@@ -114,7 +111,7 @@ fn a_system_sees_what_later_ones_changed_in_the_last_update() {
 }
 
 #[test]
-fn what_jobs_change_after_their_system_is_new_for_all_and_once() {
+fn changes_of_jobs_are_new_for_all_systems_once() {
     let mut world = world();
     world.spawn((A(1), B(1)));
     world.add_system(watch.named("before"));
@@ -147,7 +144,7 @@ impl System for JobAtStart {
 }
 
 #[test]
-fn jobs_of_hooks_are_new_for_the_system_before_it() {
+fn changes_of_jobs_scheduled_at_start_are_new_for_the_system_before() {
     let mut world = world();
     world.spawn(A(1));
     world.add_system(watch);
@@ -157,7 +154,7 @@ fn jobs_of_hooks_are_new_for_the_system_before_it() {
 }
 
 #[test]
-fn jobs_that_have_a_container_go_on_when_it_is_taken_back() {
+fn jobs_continue_when_their_container_is_taken_back() {
     let mut world = world();
     let mut sums = NativeArray::<u32>::new(1);
     let numbers = NativeArray::from_fn_in(1000, |at| at as u32, &world.update_allocator());
@@ -178,7 +175,7 @@ fn jobs_that_have_a_container_go_on_when_it_is_taken_back() {
 }
 
 #[test]
-fn a_job_fills_in_one_update_what_is_read_in_the_next() {
+fn a_container_filled_by_a_job_is_read_in_the_next_update() {
     #[derive(Default)]
     struct Filled(Option<(NativeArray<u32>, JobHandle)>);
 

@@ -47,7 +47,7 @@ fn world() -> World {
 }
 
 #[test]
-fn what_counts_is_what_a_job_uses_and_not_what_its_system_has() {
+fn waiting_depends_on_the_data_of_a_job_and_not_on_its_system() {
     let (mut world, gate) = (world(), Gate::default());
     world.spawn((Position(0), Velocity(1)));
     let waits = gate.clone();
@@ -100,7 +100,7 @@ fn jobs_of_two_systems_that_use_different_things_run_at_the_same_time() {
 }
 
 #[test]
-fn who_reads_a_tag_waits_for_nobody() {
+fn reading_a_tag_waits_for_no_job() {
     let (mut world, gate) = (world(), Gate::default());
     world.spawn(Tag);
     let waits = gate.clone();
@@ -120,7 +120,7 @@ fn who_reads_a_tag_waits_for_nobody() {
 }
 
 #[test]
-fn who_reads_a_tag_that_can_be_switched_waits_for_who_switches_it() {
+fn reading_an_enableable_tag_waits_for_jobs_that_enable_it() {
     let mut world = world();
     world.spawn_many(Switch, 100);
     let job = world.add_system(|mut switches: Query<EnabledMut<Switch>>| {
@@ -158,7 +158,7 @@ fn jobs_that_write_one_container_without_an_order_are_refused_by_name() {
 }
 
 #[test]
-fn jobs_over_entities_need_no_dependencies_and_are_done_before_the_world_goes() {
+fn jobs_over_entities_need_no_dependencies_and_complete_before_the_world_is_dropped() {
     let done = Arc::new(AtomicU32::new(0));
     let mut world = world();
     world.spawn_many(Position(0), 100);

@@ -16,7 +16,7 @@ use crate::systems::trace::{Probe, Trace};
 struct Number(u64);
 
 #[test]
-fn jobs_of_entities_that_were_exchanged_are_left_to_them() {
+fn jobs_stay_with_the_entities_that_were_swapped() {
     let mut world = World::new("one");
     world.spawn_many(A(1), 100);
     world.add_system(|mut all: Query<&mut A>| _ = all.schedule_parallel(|a| a.0 += 1));
@@ -29,7 +29,7 @@ fn jobs_of_entities_that_were_exchanged_are_left_to_them() {
 }
 
 #[test]
-fn entities_are_exchanged_while_jobs_record_commands_for_a_point() {
+fn entities_are_swapped_while_jobs_record_commands_for_a_point() {
     struct Point;
 
     impl CommandPoint for Point {}
@@ -62,7 +62,7 @@ fn entities_are_exchanged_while_jobs_record_commands_for_a_point() {
 }
 
 #[test]
-fn a_world_that_is_taken_away_while_it_ends() {
+fn a_world_is_replaced_while_it_is_dropped() {
     static SAVED: Mutex<Option<World>> = Mutex::new(None);
 
     struct Thief(Shared);
@@ -124,7 +124,7 @@ fn dropping_a_world_completes_its_jobs_first() {
 }
 
 #[test]
-fn a_world_with_systems_goes_inside_of_a_job_of_another() {
+fn a_world_with_systems_is_dropped_inside_a_job_of_another() {
     let trace = Trace::default();
     let mut world = World::new("Simulation");
     world.set_error_handler(|_| {});

@@ -221,7 +221,7 @@ impl Started {
 }
 
 #[test]
-fn jobs_in_the_way_are_waited_for() {
+fn operations_wait_for_conflicting_jobs() {
     for forked in [false, true] {
         for &(name, operate) in NEAR.iter().chain(WHOLE) {
             let mut stage = Stage::new(2, forked);
@@ -270,7 +270,7 @@ fn without_workers_the_same_is_found() {
 }
 
 #[test]
-fn jobs_that_read_are_waited_for_by_those_who_write() {
+fn writing_operations_wait_for_reading_jobs() {
     let start = |stage: &mut Stage| {
         let all = stage.world.query::<&A>().count();
         Started::new(&mut stage.world, all, |world, pass| {
@@ -327,7 +327,7 @@ fn a_chunk_that_a_job_reads_is_not_copied_under_it() {
 }
 
 #[test]
-fn jobs_that_switch_are_waited_for() {
+fn operations_wait_for_jobs_that_write_enabled_bits() {
     let start = |stage: &mut Stage| {
         Started::new(&mut stage.world, 11, |world, pass| {
             world.query_mut::<EnabledMut<X>>().schedule_parallel(move |mut x| {
@@ -392,7 +392,7 @@ fn jobs_that_switch_are_waited_for() {
 }
 
 #[test]
-fn jobs_that_ask_are_waited_for_by_those_who_switch() {
+fn enabling_operations_wait_for_jobs_that_read_enabled_bits() {
     let mut stage = Stage::new(2, false);
     let job = Started::new(&mut stage.world, 11, |world, pass| {
         world.query::<EnabledRef<X>>().schedule_parallel(move |x| {
@@ -440,7 +440,7 @@ fn jobs_that_write_buffers_are_waited_for() {
 }
 
 #[test]
-fn jobs_that_read_values_of_chunks_are_waited_for_by_those_who_set_them() {
+fn setting_chunk_components_waits_for_jobs_that_read_them() {
     let mut stage = Stage::new(2, false);
     let job = Started::new(&mut stage.world, 1, |world, pass| {
         world.query::<&PerChunk<Detail>>().schedule_parallel(move |detail| {
@@ -469,7 +469,7 @@ fn jobs_that_write_groups_are_waited_for() {
 }
 
 #[test]
-fn a_world_that_goes_waits_for_its_jobs() {
+fn a_dropped_world_waits_for_its_jobs() {
     let mut stage = Stage::new(2, false);
     let job = Started::near(&mut stage);
     let Stage { world, .. } = stage;
@@ -497,7 +497,7 @@ fn a_world_that_moves_does_not_wait() {
 }
 
 #[test]
-fn a_world_that_one_of_its_jobs_drops_leaves_what_the_others_use() {
+fn a_world_dropped_by_one_of_its_jobs_keeps_the_data_of_the_others() {
     let mut stage = Stage::new(2, false);
     let (give, given) = mpsc::channel::<World>();
     let (tell, told) = mpsc::channel();
@@ -520,7 +520,7 @@ fn a_world_that_one_of_its_jobs_drops_leaves_what_the_others_use() {
 }
 
 #[test]
-fn many_jobs_and_operations_in_turns_are_as_one_after_the_other() {
+fn alternating_jobs_and_operations_equal_a_sequence() {
     fn run(workers: usize, wait: bool) -> u64 {
         let pool = JobPool::builder().workers(workers).build().unwrap();
         let settings = WorldSettings::new().chunk_capacity_limit(8).job_pool(&pool);

@@ -80,7 +80,7 @@ fn work(world: &mut World, all: &[Entity], seed: usize) -> u64 {
 }
 
 #[test]
-fn forks_that_write_at_once_do_not_see_each_other() {
+fn forks_that_write_concurrently_are_independent() {
     let counter = Arc::new(());
     for _ in 0..4 {
         let (mut first, all) = world(&counter);
@@ -135,7 +135,7 @@ fn forks_read_while_the_world_writes() {
 }
 
 #[test]
-fn threads_use_what_a_query_gave_while_it_goes_on() {
+fn threads_use_items_while_the_query_continues() {
     let counter = Arc::new(());
     let (mut world, _) = world(&counter);
     let mut fork = world.fork().unwrap();
@@ -171,7 +171,7 @@ fn threads_use_what_a_query_gave_while_it_goes_on() {
 }
 
 #[test]
-fn threads_use_what_a_view_gave_while_others_are_asked() {
+fn threads_use_items_of_a_view_while_other_views_are_used() {
     let counter = Arc::new(());
     let (mut world, all) = world(&counter);
     let mut fork = world.fork().unwrap();
@@ -222,7 +222,7 @@ fn trackers_follow_a_world_on_another_thread() {
 }
 
 #[test]
-fn types_are_registered_by_several_threads_at_once() {
+fn types_are_registered_by_several_threads() {
     /// A separate type for each number.
     #[derive(Component, Clone, Copy, Default)]
     struct Numbered<const N: usize>;

@@ -77,7 +77,7 @@ fn work(world: &mut World, all: &[Entity], owner: &Arc<()>, seed: usize) -> Vec<
 }
 
 #[test]
-fn forks_write_at_once_through_shared_references() {
+fn forks_write_concurrently_through_shared_references() {
     let owner = Arc::new(());
     for _ in 0..3 {
         let (mut first, all) = world(&owner);
@@ -144,7 +144,7 @@ impl<T: Sync> Type<T> {
 }
 
 #[test]
-fn what_leads_to_values_stays_on_its_thread() {
+fn types_that_give_access_to_values_are_not_send() {
     macro_rules! threads {
         ($of:ty) => {
             (Type::<$of>::SEND, Type::<$of>::SYNC)
@@ -178,7 +178,7 @@ fn what_leads_to_values_stays_on_its_thread() {
 }
 
 #[test]
-fn what_is_refused_can_be_shared_and_not_seen() {
+fn rejected_values_can_be_shared_but_not_read() {
     // As in an error that a world on another thread returned.
     let managed = Diary::new(&Arc::new(()));
     thread::scope(|scope| {

@@ -3,11 +3,10 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc;
 
-use ancho_entities::{Component, ExclusiveEntityTransaction, World, WorldSettings};
+use ancho_entities::{ExclusiveEntityTransaction, World, WorldSettings};
 use ancho_jobs::JobPool;
 
-#[derive(Component, Clone, Debug, PartialEq)]
-struct Text(String);
+use crate::common::Text;
 
 /// Creates a world with one worker thread.
 fn world() -> World {

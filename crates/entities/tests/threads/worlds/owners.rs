@@ -39,7 +39,7 @@ fn a_world_is_not_shared_between_threads() {
 }
 
 #[test]
-fn what_is_shared_is() {
+fn shared_types_are_sync() {
     fn is_sync<T: Send + Sync>() {}
 
     is_sync::<Entity>();
@@ -103,7 +103,7 @@ fn worlds_of_all_threads_register_the_same_types() {
 }
 
 #[test]
-fn a0115_a_world_that_was_updated_elsewhere_and_put_back_has_lost_the_system() {
+fn a0115_a_world_updated_on_another_thread_loses_the_executing_system() {
     struct Log(Vec<&'static str>);
 
     fn say(line: &'static str) -> impl FnMut(ResMut<'_, Log>) + Send + 'static {
@@ -133,7 +133,7 @@ fn a0115_a_world_that_was_updated_elsewhere_and_put_back_has_lost_the_system() {
 }
 
 #[test]
-fn a_world_that_was_updated_elsewhere_keeps_the_times_that_were_pushed_outside() {
+fn a_world_updated_on_another_thread_keeps_the_pushed_times() {
     fn wander(world: &mut World) {
         world.push_time(Time::new(50.0, 1.0)).unwrap();
         let mut own = std::mem::replace(world, World::new("new"));

@@ -3,23 +3,12 @@
 use std::sync::mpsc;
 use std::thread;
 
-use ancho_entities::{
-    Component, Entity, ExclusiveEntityTransaction, Managed, ManagedComponent, World,
-};
+use ancho_entities::{Entity, ExclusiveEntityTransaction, Managed, World};
 
-use crate::common::{A, world};
-
-#[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
-struct Number(u32);
-
-#[derive(Component, Clone, Debug, Default, PartialEq)]
-struct Text(String);
-
-#[derive(ManagedComponent, Clone, Debug, PartialEq)]
-struct Script(String);
+use crate::common::{A, Script, Text, world};
 
 fn add_one(world: &mut World) {
-    _ = world.query_mut::<&mut Number>().schedule_parallel(|number| number.0 += 1);
+    _ = world.query_mut::<&mut A>().schedule_parallel(|number| number.0 += 1);
     world.jobs().flush();
 }
 
@@ -27,8 +16,8 @@ fn add_one(world: &mut World) {
 fn a_world_with_jobs_under_way_is_sent_updated_and_dropped() {
     let world = thread::spawn(|| {
         let mut world = World::new("Made here");
-        world.spawn_batch((0..5000).map(|n| (Number(n), Text(n.to_string()))));
-        world.spawn((Number(0), Managed::new(Script("one".into()))));
+        world.spawn_batch((0..5000).map(|n| (A(n), Text(n.to_string()))));
+        world.spawn((A(0), Managed::new(Script("one".into()))));
         add_one(&mut world);
         world
     });
@@ -38,7 +27,7 @@ fn a_world_with_jobs_under_way_is_sent_updated_and_dropped() {
         for _ in 0..3 {
             add_one(&mut world);
         }
-        let sum = world.query::<&Number>().iter().map(|number| u64::from(number.0)).sum::<u64>();
+        let sum = world.query::<&A>().iter().map(|number| u64::from(number.0)).sum::<u64>();
         world.check_invariants().unwrap();
         // Once more, and the world is dropped while jobs may run.
         add_one(&mut world);
@@ -54,8 +43,8 @@ fn worlds_of_other_threads_arrive_one_after_another() {
         let send = send.clone();
         thread::spawn(move || {
             let mut world = World::new("Loading");
-            let first = world.spawn(Number(loader));
-            world.spawn_batch((0..2000).map(|n| (Number(n), Text(n.to_string()))));
+            let first = world.spawn(A(loader));
+            world.spawn_batch((0..2000).map(|n| (A(n), Text(n.to_string()))));
             world.add(first, Text(loader.to_string())).unwrap();
             add_one(&mut world);
             send.send((loader, first, world)).unwrap();
@@ -71,7 +60,7 @@ fn worlds_of_other_threads_arrive_one_after_another() {
         let moved = game.move_entities_from(&mut world).unwrap();
         drop(world);
         let first = moved.get(first).unwrap();
-        assert_eq!(game.get(first), Ok(&Number(loader + 1)));
+        assert_eq!(game.get(first), Ok(&A(loader + 1)));
         assert_eq!(game.get(first), Ok(&Text(loader.to_string())));
     }
     assert_eq!(game.entity_count(), 4 * 2001);
@@ -82,18 +71,18 @@ fn worlds_of_other_threads_arrive_one_after_another() {
 fn a_transaction_is_sent_and_ends_elsewhere() {
     let mut transaction = World::new("Loading").begin_transaction();
     let job = transaction.schedule(&[], |entities| {
-        entities.spawn_batch((0..1000).map(Number));
+        entities.spawn_batch((0..1000).map(A));
     });
     transaction.jobs().flush();
     let world = thread::spawn(move || {
         let after = transaction.schedule(&[job.unwrap()], |entities| {
-            entities.query_mut::<&mut Number>().for_each(|number| number.0 += 1);
+            entities.query_mut::<&mut A>().for_each(|number| number.0 += 1);
         });
         _ = after.unwrap();
         transaction.end().unwrap()
     });
     let world = world.join().unwrap();
-    let sum = world.query::<&Number>().iter().map(|number| u64::from(number.0)).sum::<u64>();
+    let sum = world.query::<&A>().iter().map(|number| u64::from(number.0)).sum::<u64>();
     assert_eq!(sum, 1000 * 1001 / 2);
 }
 
@@ -105,7 +94,7 @@ fn transactions_of_several_worlds_run_side_by_side() {
         let mut last = None;
         for round in 0..5 {
             let job = transaction.schedule(last.as_slice(), move |entities| {
-                let batch = (0..500).map(|n| (Number(n * round), Text(n.to_string())));
+                let batch = (0..500).map(|n| (A(n * round), Text(n.to_string())));
                 let all: Vec<_> = entities.spawn_batch(batch).collect();
                 all.iter().step_by(7).for_each(|&entity| _ = entities.despawn(entity).unwrap());
             });
@@ -119,7 +108,7 @@ fn transactions_of_several_worlds_run_side_by_side() {
 }
 
 #[test]
-fn ids_follow_from_the_operations_alone() {
+fn ids_depend_on_the_operations_alone() {
     let run = || {
         let mut world = world();
         let mut all: Vec<_> = world.spawn_many(A(0), 500).collect();

@@ -87,7 +87,7 @@ fn two_jobs_without_an_order_are_refused() {
 }
 
 #[test]
-fn the_owner_does_not_reach_entities_that_a_job_has() {
+fn the_owner_cannot_access_entities_that_a_job_borrows() {
     for world in worlds() {
         let mut transaction = world.begin_transaction();
         transaction.entities_mut().unwrap().spawn(A(1));
@@ -102,7 +102,7 @@ fn the_owner_does_not_reach_entities_that_a_job_has() {
 }
 
 #[test]
-fn jobs_take_containers_along() {
+fn jobs_can_capture_containers() {
     let numbers = JobSlice::from((0..100).collect::<Vec<u32>>());
     let mut spawned = JobCell::new(Vec::<Entity>::new());
     let mut transaction = World::new("Loading").begin_transaction();
@@ -134,7 +134,7 @@ fn jobs_over_entities_are_completed_first() {
 }
 
 #[test]
-fn a_job_that_panics_leaves_what_it_did() {
+fn a_job_that_panics_keeps_its_changes() {
     for world in worlds() {
         let mut transaction = world.begin_transaction();
         let job = transaction.schedule(&[], |entities| {
@@ -189,7 +189,7 @@ fn a_transaction_that_is_dropped_waits_and_drops_the_world() {
 }
 
 #[test]
-fn a_transaction_that_is_forgotten_is_a_leak_and_no_more() {
+fn a_forgotten_transaction_only_leaks() {
     for mut world in worlds() {
         world.spawn_many(A(1), 5);
         let mut transaction = world.begin_transaction();
@@ -246,7 +246,7 @@ fn the_result_is_the_same_on_any_thread() {
 }
 
 #[test]
-fn a_job_that_has_the_entities_comes_after_jobs_over_them() {
+fn a_job_that_borrows_the_entities_runs_after_jobs_over_them() {
     for with_data in [false, true] {
         for mut world in worlds() {
             world.spawn_many(A(1), 1000);
@@ -274,7 +274,7 @@ fn a_job_that_has_the_entities_comes_after_jobs_over_them() {
 }
 
 #[test]
-fn a_failure_of_a_job_over_the_entities_is_reported_although_a_job_that_has_them_came_after_it() {
+fn a_failed_job_is_reported_even_if_a_transaction_job_follows() {
     for mut world in worlds() {
         world.spawn_many(A(7), 10);
         let mut transaction = world.begin_transaction();
@@ -288,7 +288,7 @@ fn a_failure_of_a_job_over_the_entities_is_reported_although_a_job_that_has_them
 }
 
 #[test]
-fn a_job_may_exchange_the_entities_for_those_of_another_world() {
+fn a_job_can_swap_the_entities_with_another_world() {
     for mut world in worlds() {
         world.spawn_many(A(1), 10);
         let mut other = World::new("Other");
@@ -309,7 +309,7 @@ fn a_job_may_exchange_the_entities_for_those_of_another_world() {
 }
 
 #[test]
-fn failures_come_back_with_the_world() {
+fn failures_are_returned_with_the_world() {
     for world in worlds() {
         let mut transaction = world.begin_transaction();
         let bad = transaction.schedule(&[], |entities| {
@@ -325,7 +325,7 @@ fn failures_come_back_with_the_world() {
 }
 
 #[test]
-fn failures_of_jobs_over_entities_that_are_lent_come_back_too() {
+fn failures_of_jobs_over_borrowed_entities_are_returned() {
     let fail = |transaction: &mut ExclusiveEntityTransaction| {
         let entities = transaction.entities_mut().unwrap();
         let bad = entities.query_mut::<&mut A>().schedule(|a| assert_ne!(a.0, 7, "told to"));
@@ -354,7 +354,7 @@ fn failures_of_jobs_over_entities_that_are_lent_come_back_too() {
 }
 
 #[test]
-fn failures_that_somebody_was_told_of_do_not_come_back() {
+fn reported_failures_are_not_returned_again() {
     for world in worlds() {
         let mut transaction = world.begin_transaction();
         let bad = transaction.schedule(&[], |_| panic!("told to")).unwrap();
@@ -364,7 +364,7 @@ fn failures_that_somebody_was_told_of_do_not_come_back() {
 }
 
 #[test]
-fn jobs_that_were_completed_are_not_kept() {
+fn completed_jobs_are_not_kept() {
     for world in worlds() {
         let mut transaction = world.begin_transaction();
         let bad = transaction.schedule(&[], |_| panic!("told to")).unwrap();

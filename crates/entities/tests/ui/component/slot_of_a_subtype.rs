@@ -1,4 +1,4 @@
-//! A type that was registered is not found as a supertype.
+//! A value registered as one type is not found as a subtype of it.
 
 use ancho_entities::__macro::TypeSlot;
 use ancho_entities::{Component, Field};

@@ -1,4 +1,4 @@
-//! The number of inline elements may differ between a type and its subtypes.
+//! The number of inline elements can differ between a type and its subtypes.
 
 use ancho_entities::{Buffer, BufferElement, Field, Lookup, Query};
 

@@ -1,4 +1,4 @@
-//! Inside a loop on all threads there are no other views: the thread that uses them would be unknown.
+//! Inside a parallel loop there are no other views: their thread would be unknown.
 
 use ancho_entities::{Component, Query};
 

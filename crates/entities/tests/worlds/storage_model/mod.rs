@@ -137,7 +137,7 @@ proptest! {
     #![proptest_config(cases(20))]
 
     #[test]
-    fn chunks_that_fill_fast(
+    fn random_scripts_in_chunks_that_fill_fast(
         script in any_script(),
         focus in any_focus(),
         strict: bool,
@@ -148,17 +148,17 @@ proptest! {
     }
 
     #[test]
-    fn chunks_as_usual(script in any_script(), focus in any_focus()) {
+    fn random_scripts_in_default_chunks(script in any_script(), focus in any_focus()) {
         run_twice(&script, Setup { chunk_size: 16 << 10, strict: false, chunks: None, limit: None, focus });
     }
 
     #[test]
-    fn small_chunks(script in any_script(), focus in any_focus(), strict: bool) {
+    fn random_scripts_in_small_chunks(script in any_script(), focus in any_focus(), strict: bool) {
         run_twice(&script, Setup { chunk_size: 4 << 10, strict, chunks: None, limit: None, focus });
     }
 
     #[test]
-    fn little_memory(script in any_script(), focus in any_focus(), strict: bool, chunks in 1..40_usize) {
+    fn random_scripts_with_little_memory(script in any_script(), focus in any_focus(), strict: bool, chunks in 1..40_usize) {
         let setup = Setup { chunk_size: 16 << 10, strict, chunks: Some(chunks), limit: Some(3), focus };
         run_twice(&script, setup);
     }

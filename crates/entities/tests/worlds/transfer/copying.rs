@@ -32,7 +32,7 @@ fn copies_have_everything_and_the_source_stays() {
 }
 
 #[test]
-fn values_are_cloned_and_apart() {
+fn values_are_cloned_and_independent() {
     for (from, to) in [(5, 5), (5, 3)] {
         let owner = Arc::new(());
         let (mut source, mut destination) = (chunks_of(from), chunks_of(to));
@@ -79,7 +79,7 @@ fn slices_and_queries_are_copied() {
 }
 
 #[test]
-fn what_cannot_be_duplicated_is_named() {
+fn components_that_cannot_be_duplicated_are_reported() {
     let (mut source, mut destination) = (world(), world());
     populate(&mut source, 3);
     let ticket = source.spawn((A(1), Ticket(1)));

@@ -29,7 +29,7 @@ impl Hash for Fickle {
 }
 
 #[test]
-fn values_that_become_equal_do_not_share_the_room_of_others() {
+fn shared_values_that_become_equal_do_not_take_rows_of_others() {
     let owner = Arc::new(());
     for (is_copied, before) in [(false, 0), (false, 1), (true, 0), (true, 1)] {
         let (mut source, mut destination) = (chunks_of(4), chunks_of(3));

@@ -118,7 +118,7 @@ fn check(
 }
 
 #[test]
-fn entities_are_as_they_were() {
+fn moved_and_copied_entities_are_unchanged() {
     let extent = prop_oneof![
         2 => Just(Extent::All),
         2 => any::<u64>().prop_map(Extent::Slice),

@@ -23,7 +23,7 @@ fn sorted(mut all: Vec<(Entity, Portrait)>) -> Vec<(Entity, Portrait)> {
 }
 
 #[test]
-fn everything_moves_with_what_it_has() {
+fn all_entities_move_with_their_components() {
     for limit in [1, 3, 1000] {
         let (mut source, mut destination) = (chunks_of(limit), chunks_of(limit));
         populate(&mut destination, 3);
@@ -38,7 +38,7 @@ fn everything_moves_with_what_it_has() {
 }
 
 #[test]
-fn worlds_may_divide_chunks_differently() {
+fn worlds_can_have_different_chunk_capacities() {
     for (from, to) in [(1, 3), (3, 1), (7, 1000), (1000, 7)] {
         let (mut source, mut destination) = (chunks_of(from), chunks_of(to));
         populate(&mut destination, 3);
@@ -105,7 +105,7 @@ fn chunks_are_not_merged() {
 }
 
 #[test]
-fn references_to_what_does_not_move_are_null() {
+fn references_to_entities_that_do_not_move_become_null() {
     let (mut source, mut destination) = (world(), world());
     destination.spawn_many((), 2);
     let there = source.spawn(());
@@ -138,7 +138,7 @@ fn groups_stay_together() {
 }
 
 #[test]
-fn shared_values_are_those_of_the_other_world() {
+fn shared_values_belong_to_the_other_world() {
     // Shared values re-registered
     let (mut source, mut destination) = (world(), world());
     let here = destination.spawn((A(1), team("red")));
@@ -159,7 +159,7 @@ fn shared_values_are_those_of_the_other_world() {
 }
 
 #[test]
-fn values_of_chunks_come_with_them() {
+fn chunk_components_move_with_their_chunks() {
     // Chunk components
     let (mut source, mut destination) = (chunks_of(2), chunks_of(2));
     let all: Vec<_> = source.spawn_many((A(0), PerChunk::<Focus>::new()), 4).collect();
@@ -172,7 +172,7 @@ fn values_of_chunks_come_with_them() {
 }
 
 #[test]
-fn values_of_chunks_that_do_not_come_are_dropped() {
+fn chunk_components_of_chunks_that_do_not_move_are_dropped() {
     let (mut source, mut destination) = (chunks_of(2), chunks_of(3));
     let all: Vec<_> = source.spawn_many((A(0), PerChunk::<Focus>::new()), 4).collect();
     source.set_chunk_component(all[0], Focus(all[3])).unwrap();
@@ -182,7 +182,7 @@ fn values_of_chunks_that_do_not_come_are_dropped() {
 }
 
 #[test]
-fn what_has_come_was_changed_now_and_once() {
+fn arrived_entities_count_as_changed_once() {
     // "changed" exactly once
     let (mut source, mut destination) = (world(), world());
     for _ in 0..50 {
@@ -208,7 +208,7 @@ fn what_has_come_was_changed_now_and_once() {
 }
 
 #[test]
-fn both_worlds_count_what_came_and_went() {
+fn both_worlds_count_moved_entities_in_their_order_versions() {
     // Both order versions bump
     let (mut source, mut destination) = (chunks_of(4), chunks_of(4));
     source.spawn_many((A(1), team("red")), 10);
@@ -228,7 +228,7 @@ fn both_worlds_count_what_came_and_went() {
 }
 
 #[test]
-fn ids_follow_from_the_calls_alone() {
+fn ids_depend_on_the_calls_alone() {
     let run = || {
         let (mut source, mut destination) = (chunks_of(3), chunks_of(3));
         populate(&mut destination, 4);
@@ -244,7 +244,7 @@ fn ids_follow_from_the_calls_alone() {
 }
 
 #[test]
-fn new_ids_come_in_the_order_of_chunks() {
+fn new_ids_are_in_the_order_of_chunks() {
     let (mut source, mut destination) = (chunks_of(3), chunks_of(3));
     populate(&mut source, 5);
     let order = source.all_entities();
@@ -371,7 +371,7 @@ fn an_entity_that_is_too_large_for_the_other_world_is_refused() {
 }
 
 #[test]
-fn commands_of_the_source_that_were_promised_ids_are_refused() {
+fn commands_of_the_source_with_reserved_ids_are_refused() {
     // Command buffers.
     let (mut source, mut destination) = (world(), world());
     source.spawn_many(A(1), 3);
@@ -384,7 +384,7 @@ fn commands_of_the_source_that_were_promised_ids_are_refused() {
 }
 
 #[test]
-fn names_follow() {
+fn names_move_with_their_entities() {
     let (mut source, mut destination) = (world(), world());
     destination.spawn_many((), 3);
     let (orc, elf) = (source.spawn(()), source.spawn(()));

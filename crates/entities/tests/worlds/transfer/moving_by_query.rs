@@ -31,7 +31,7 @@ fn check(
 }
 
 #[test]
-fn just_what_is_found_moves() {
+fn only_matches_move() {
     for (from, to) in [(4, 4), (1, 1), (4, 7), (1000, 3)] {
         let (mut source, mut destination) = (chunks_of(from), chunks_of(to));
         populate(&mut source, 20);
@@ -46,7 +46,7 @@ fn just_what_is_found_moves() {
 }
 
 #[test]
-fn what_a_query_of_types_finds_moves_or_is_copied() {
+fn matches_of_a_dynamic_query_are_moved_or_copied() {
     let (mut source, mut destination) = (chunks_of(4), chunks_of(7));
     populate(&mut source, 20);
     let before = portraits(&source);
@@ -62,7 +62,7 @@ fn what_a_query_of_types_finds_moves_or_is_copied() {
 }
 
 #[test]
-fn chunks_that_are_found_as_a_whole_stay_as_they_are() {
+fn fully_matching_chunks_move_as_a_whole() {
     let (mut source, mut destination) = (chunks_of(10), chunks_of(10));
     let all: Vec<_> = source.spawn_many((A(1), Tag), 25).collect();
     source.spawn_many(A(2), 25);
@@ -77,7 +77,7 @@ fn chunks_that_are_found_as_a_whole_stay_as_they_are() {
 }
 
 #[test]
-fn parts_of_chunks_go_to_chunks_with_room() {
+fn parts_of_chunks_move_to_chunks_with_room() {
     let (mut source, mut destination) = (chunks_of(10), chunks_of(10));
     destination.spawn_many((Lamp(1), A(1)), 8);
     let all: Vec<_> = source.spawn_many((Lamp(2), A(2)), 10).collect();
@@ -94,7 +94,7 @@ fn parts_of_chunks_go_to_chunks_with_room() {
 }
 
 #[test]
-fn a_slice_moves_whatever_its_order() {
+fn a_slice_moves_in_any_order() {
     for (from, to) in [(4, 4), (4, 7), (1000, 1000)] {
         let (mut source, mut destination) = (chunks_of(from), chunks_of(to));
         populate(&mut source, 12);
@@ -110,7 +110,7 @@ fn a_slice_moves_whatever_its_order() {
 }
 
 #[test]
-fn a_slice_with_an_entity_that_is_not_there_is_refused() {
+fn a_slice_with_a_missing_entity_is_refused() {
     let (mut source, mut destination) = (world(), world());
     let mut all = populate(&mut source, 3);
     let gone = source.spawn(());
@@ -124,7 +124,7 @@ fn a_slice_with_an_entity_that_is_not_there_is_refused() {
 }
 
 #[test]
-fn ids_that_become_free_are_used_again() {
+fn freed_ids_are_reused() {
     let (mut source, mut destination) = (world(), world());
     let all: Vec<_> = source.spawn_many(A(1), 5).collect();
     source.batch(&all[1..3]).move_to(&mut destination).unwrap();
@@ -136,7 +136,7 @@ fn ids_that_become_free_are_used_again() {
 }
 
 #[test]
-fn names_and_shared_values_of_what_stays_stay() {
+fn names_and_shared_values_of_other_entities_stay() {
     let (mut source, mut destination) = (world(), world());
     let stays = source.spawn((A(1), team("red")));
     let goes = source.spawn((A(2), team("red")));
@@ -152,7 +152,7 @@ fn names_and_shared_values_of_what_stays_stay() {
 }
 
 #[test]
-fn only_what_moved_counts_as_changed() {
+fn only_moved_entities_count_as_changed() {
     let (mut source, mut destination) = (chunks_of(10), chunks_of(10));
     let all: Vec<_> = source.spawn_many((A(1), Lamp(0)), 30).collect();
     destination.spawn_many((A(1), Lamp(0)), 30);

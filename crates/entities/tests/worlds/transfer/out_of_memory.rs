@@ -20,7 +20,7 @@ fn seen(world: &World) -> (u64, Vec<(ancho_entities::Entity, Portrait)>) {
 }
 
 #[test]
-fn whole_chunks_come_without_memory() {
+fn whole_chunks_move_without_memory() {
     // Chunks keep the arena they are of
     let mut source = chunks_of(5);
     let count = populate(&mut source, 11).len();
@@ -61,7 +61,7 @@ fn nothing_moves_if_rows_find_no_room() {
 }
 
 #[test]
-fn nothing_moves_if_what_forks_share_cannot_be_copied() {
+fn nothing_moves_if_memory_shared_with_forks_cannot_be_copied() {
     let (mut source, arena) = limited(10, 4);
     source.spawn_many((A(1), Text("one".into())), 32);
     let mut fork = source.fork().unwrap();

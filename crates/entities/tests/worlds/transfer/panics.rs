@@ -77,7 +77,7 @@ fn with_fuse<R>(length: u32, action: impl FnOnce() -> R) -> Option<R> {
 }
 
 #[test]
-fn nothing_was_copied_if_a_clone_panics() {
+fn nothing_is_copied_if_a_clone_panics() {
     for (from, to) in [(4, 4), (4, 3)] {
         let owner = Arc::new(());
         let (mut source, mut destination) = (chunks_of(from), chunks_of(to));
@@ -94,7 +94,7 @@ fn nothing_was_copied_if_a_clone_panics() {
 }
 
 #[test]
-fn nothing_has_moved_if_what_forks_share_panics_when_it_is_cloned() {
+fn nothing_moves_if_cloning_memory_shared_with_forks_panics() {
     let owner = Arc::new(());
     let (mut source, mut destination) = (chunks_of(4), chunks_of(4));
     source.spawn_batch((0..20).map(|n| (A(n), Brittle(owner.clone()))));
@@ -113,7 +113,7 @@ fn nothing_has_moved_if_what_forks_share_panics_when_it_is_cloned() {
 }
 
 #[test]
-fn nothing_has_moved_if_a_shared_value_panics() {
+fn nothing_moves_if_a_shared_value_panics() {
     let (mut source, mut destination) = (world(), world());
     for value in 0..5 {
         destination.spawn((A(0), Shared::new(Fussy(value * 2))));
@@ -132,7 +132,7 @@ fn nothing_has_moved_if_a_shared_value_panics() {
 }
 
 #[test]
-fn everything_has_moved_if_what_is_left_panics_when_it_is_dropped() {
+fn everything_moves_even_if_dropping_the_rest_panics() {
     let (mut source, mut destination) = (chunks_of(4), chunks_of(3));
     let all: Vec<_> = source.spawn_many((A(1), PerChunk::<Loud>::new()), 10).collect();
     source.set_chunk_component(all[0], Loud(true)).unwrap();
@@ -166,7 +166,7 @@ impl PartialOrd for Rival {
 struct Rivals(BTreeSet<Rival>);
 
 #[test]
-fn references_of_all_other_values_are_replaced_if_those_of_one_panic() {
+fn other_references_are_remapped_if_one_remap_panics() {
     // Values of other components, of other entities, and of later entities.
     for fuse in 0..10 {
         let (mut source, mut destination) = (world(), world());

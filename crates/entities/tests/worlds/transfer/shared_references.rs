@@ -46,7 +46,7 @@ fn used(limit: usize) -> Checked {
 }
 
 #[test]
-fn values_refer_to_what_their_captains_became() {
+fn shared_values_refer_to_the_moved_entities() {
     for (from, to) in [(3, 3), (3, 5), (1000, 1000), (1000, 2)] {
         for is_copied in [false, true] {
             let (mut source, mut destination) = (chunks_of(from), used(to));
@@ -71,7 +71,7 @@ fn values_refer_to_what_their_captains_became() {
 }
 
 #[test]
-fn values_whose_captains_stay_behind_refer_to_nobody_and_are_one() {
+fn shared_values_that_refer_to_entities_left_behind_become_null_and_equal() {
     /// A function that transfers all but the captains.
     type Bring = fn(&mut World, &mut World, &[Entity]) -> Result<EntityMap, EntityError>;
     let bring: [(bool, Bring); 4] = [
@@ -112,7 +112,7 @@ struct Ranks {
 }
 
 #[test]
-fn values_may_have_lists_of_entities_and_become_equal() {
+fn shared_values_with_lists_of_entities_can_become_equal() {
     let (mut source, mut destination) = (chunks_of(3), used(3));
     let others: Vec<_> = source.spawn_many((), 4).collect();
     let ranks = |list: &[Entity], name: &str| {
@@ -157,7 +157,7 @@ fn worlds_with_the_same_ids_have_the_same_values() {
 }
 
 #[test]
-fn what_has_come_is_the_same_each_time() {
+fn arrived_values_are_the_same_in_every_run() {
     let run = || {
         let (mut source, mut destination) = (chunks_of(3), used(3));
         let all = crews(&mut source, 5);
@@ -219,7 +219,7 @@ impl Clone for BrittleCrew {
 }
 
 #[test]
-fn nothing_has_come_if_a_value_panics_when_it_is_cloned() {
+fn nothing_arrives_if_cloning_a_value_panics() {
     for is_copied in [false, true] {
         let (mut source, mut destination) = (chunks_of(2), used(2));
         let captain = source.spawn(A(1));
@@ -257,7 +257,7 @@ fn nothing_has_come_if_a_value_panics_when_it_is_cloned() {
 }
 
 #[test]
-fn names_of_entities_are_replaced_in_values_too() {
+fn remapping_applies_to_shared_values() {
     for limit in [3, 1000] {
         let mut world = chunks_of(limit);
         let all = crews(&mut world, 5);
@@ -292,7 +292,7 @@ fn names_of_entities_are_replaced_in_values_too() {
 }
 
 #[test]
-fn no_value_is_replaced_if_a_name_panics() {
+fn no_shared_value_changes_if_a_remap_panics() {
     let mut world = chunks_of(3);
     let all = crews(&mut world, 5);
     let before = world.state_hash();
