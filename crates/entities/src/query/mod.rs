@@ -51,7 +51,7 @@ pub use terms::{KnownGroups, Need, Options, Part, Term};
 pub use tuples::ReadableData;
 pub use view::Query;
 
-pub(crate) use system_query::{Conflict, SystemQuery, conflict_of};
+pub(crate) use system_query::{Conflict, ManagerBesideViews, SystemQuery, conflict_of};
 pub(crate) use terms::Plan;
 
 use crate::matching::{cache, state, terms};

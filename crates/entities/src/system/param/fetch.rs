@@ -15,7 +15,7 @@ use super::values::{Local, Res, ResMut, Single, SystemData, UpdateAllocator};
 use super::{ParamSetup, ParamState, SystemParam, short_name};
 use crate::commands::{CommandError, Commands, EntityCommandBuffer};
 use crate::manager::EntityManager;
-use crate::query::{Lookup, Query, QueryData, QueryFilter, SystemQuery};
+use crate::query::{Lookup, ManagerBesideViews, Query, QueryData, QueryFilter, SystemQuery};
 use crate::schedule::{ParamAccess, ParamConflict, SystemAccess, SystemFault, SystemId};
 use crate::system::point::{CommandPoint, CommandsAt};
 use crate::system::system::System;
@@ -344,7 +344,7 @@ unsafe impl<T: Send + 'static> SystemParam for Option<Res<'_, T>> {
     unsafe fn fetch<'w>(state: &mut u32, world: UnsafeWorldCell<'w>) -> Option<Res<'w, T>> {
         // SAFETY: only `&mut World` inserts and removes resources, and it conflicts with every parameter. The world is
         // borrowed for `'w`, and a parameter that writes this resource conflicts with this one.
-        unsafe { world.resource::<T>(*state).map(|found| Res { value: found.as_ref() }) }
+        unsafe { world.resource::<T>(*state).map(|found| Res(found.as_ref())) }
     }
 }
 
@@ -362,31 +362,33 @@ unsafe impl<T: Send + 'static> SystemParam for Option<ResMut<'_, T>> {
     unsafe fn fetch<'w>(state: &mut u32, world: UnsafeWorldCell<'w>) -> Option<ResMut<'w, T>> {
         // SAFETY: only `&mut World` inserts and removes resources, and it conflicts with every parameter. The world is
         // borrowed mutably for `'w`, and a parameter that accesses this resource conflicts with this one.
-        unsafe { world.resource::<T>(*state).map(|mut found| ResMut { value: found.as_mut() }) }
+        unsafe { world.resource::<T>(*state).map(|mut found| ResMut(found.as_mut())) }
     }
 }
 
 /// A command buffer of a parameter, and the entities whose ids it reserves.
 pub(crate) struct ParamBuffer<'s> {
     pub(crate) buffer: &'s mut EntityCommandBuffer,
-    entities: NonNull<EntityManager>,
-    borrow: PhantomData<&'s EntityManager>,
+    entities: ManagerBesideViews<'s>,
 }
 
 impl<'s> ParamBuffer<'s> {
-    /// Records commands on this thread, for the lifetime of the buffer's borrow.
-    fn into_commands(self) -> Result<Commands<'s>, CommandError> {
+    /// # Safety
+    ///
+    /// - the world is borrowed for `'s`
+    /// - the contract of `SystemParam::fetch`, of a parameter that reserves ids
+    unsafe fn new(buffer: &'s mut EntityCommandBuffer, world: UnsafeWorldCell<'_>) -> Self {
         // SAFETY:
-        // - the manager is borrowed for `'s`: a buffer is made in `fetch`, of a cell that borrows the world longer. Parameters
-        //   beside it access the manager by views, which hold no mutable reference to it
-        // - the buffer is played in the world of its system. If that has other entities by then, playback refuses the ids
-        unsafe { self.buffer.commands_beside_views(self.entities) }
+        // - the caller says that the world is borrowed for `'s`
+        // - parameters beside this one access the manager by views, which hold no mutable reference to it
+        let entities = unsafe { ManagerBesideViews::new(world.entities()) };
+        Self { buffer, entities }
     }
 
-    /// Records commands on this thread.
+    /// Records commands on this thread. They are played in the world of the system. If that has other entities by then, playback
+    /// refuses the ids.
     pub(crate) fn commands(&mut self) -> Result<Commands<'_>, CommandError> {
-        let (entities, borrow) = (self.entities, PhantomData);
-        ParamBuffer { buffer: &mut *self.buffer, entities, borrow }.into_commands()
+        self.buffer.commands_beside_views(self.entities)
     }
 }
 
@@ -433,9 +435,10 @@ unsafe impl SystemParam for Commands<'_> {
     }
 
     unsafe fn fetch<'s>(state: &'s mut CommandsState, world: UnsafeWorldCell<'_>) -> Commands<'s> {
-        let (buffer, entities) = (&mut state.buffer, world.entities());
-        let buffer = ParamBuffer { buffer, entities, borrow: PhantomData };
-        buffer.into_commands().expect("no job has the buffer")
+        // SAFETY: the contract is this function's own, and the cell borrows the world longer than `'s`.
+        let ParamBuffer { buffer, entities } =
+            unsafe { ParamBuffer::new(&mut state.buffer, world) };
+        buffer.commands_beside_views(entities).expect("no job has the buffer")
     }
 }
 
@@ -483,7 +486,8 @@ unsafe impl<P: CommandPoint> SystemParam for CommandsAt<'_, P> {
         world: UnsafeWorldCell<'_>,
     ) -> CommandsAt<'s, P> {
         let buffer = state.buffer.as_mut().expect("`prepare` began it");
-        CommandsAt::new(ParamBuffer { buffer, entities: world.entities(), borrow: PhantomData })
+        // SAFETY: the contract is this function's own, and the cell borrows the world longer than `'s`.
+        CommandsAt::new(unsafe { ParamBuffer::new(buffer, world) })
     }
 }
 
@@ -504,7 +508,7 @@ unsafe impl<T: Default + Send + 'static> SystemParam for Local<'_, T> {
 
     #[inline]
     unsafe fn fetch<'s>(state: &'s mut LocalState<T>, _: UnsafeWorldCell<'_>) -> Local<'s, T> {
-        Local { value: &mut state.0 }
+        Local(&mut state.0)
     }
 }
 
