@@ -288,83 +288,56 @@ fn prepare_resource<T: Send + 'static>(place: u32, world: &World) -> Result<(), 
     }
 }
 
-// SAFETY:
-// - the resource is declared
-// - nothing else is accessed
-unsafe impl<T: Send + 'static> SystemParam for Res<'_, T> {
-    type State = u32;
-    type Item<'w, 's> = Res<'w, T>;
+/// Implements [`SystemParam`] for a resource that is read or written, and for an `Option` of it.
+macro_rules! implement_resource {
+    ($name:ident, $is_written:literal, $found:pat_param => $borrowed:expr) => {
+        // SAFETY:
+        // - the resource is declared, as written if it is
+        // - nothing else is accessed
+        unsafe impl<T: Send + 'static> SystemParam for $name<'_, T> {
+            type State = u32;
+            type Item<'w, 's> = $name<'w, T>;
 
-    fn declare(setup: &mut ParamSetup<'_>) -> Result<u32, ParamConflict> {
-        declare_resource::<T, Self>(setup, false)
-    }
+            fn declare(setup: &mut ParamSetup<'_>) -> Result<u32, ParamConflict> {
+                declare_resource::<T, Self>(setup, $is_written)
+            }
 
-    fn prepare(state: &mut u32, world: &mut World) -> Result<(), SystemFault> {
-        prepare_resource::<T>(*state, world)
-    }
+            fn prepare(state: &mut u32, world: &mut World) -> Result<(), SystemFault> {
+                prepare_resource::<T>(*state, world)
+            }
 
-    unsafe fn fetch<'w>(state: &mut u32, world: UnsafeWorldCell<'w>) -> Res<'w, T> {
-        // SAFETY: the contract is this function's own, and both types declare the same access.
-        unsafe { Option::<Res<'_, T>>::fetch(state, world) }.expect("`prepare` found it")
-    }
+            unsafe fn fetch<'w>(state: &mut u32, world: UnsafeWorldCell<'w>) -> $name<'w, T> {
+                // SAFETY: the contract is this function's own, and both types declare the same access.
+                unsafe { Option::<$name<'_, T>>::fetch(state, world) }.expect("`prepare` found it")
+            }
+        }
+
+        // SAFETY:
+        // - the resource is declared, as written if it is
+        // - nothing else is accessed
+        unsafe impl<T: Send + 'static> SystemParam for Option<$name<'_, T>> {
+            type State = u32;
+            type Item<'w, 's> = Option<$name<'w, T>>;
+
+            fn declare(setup: &mut ParamSetup<'_>) -> Result<u32, ParamConflict> {
+                declare_resource::<T, Self>(setup, $is_written)
+            }
+
+            unsafe fn fetch<'w>(
+                state: &mut u32,
+                world: UnsafeWorldCell<'w>,
+            ) -> Option<$name<'w, T>> {
+                // SAFETY: only `&mut World` inserts and removes resources, and it conflicts with every parameter. The world is
+                // borrowed mutably for `'w`. A parameter that writes this resource conflicts with this one, and so does one that
+                // reads it if this one writes it.
+                unsafe { world.resource::<T>(*state).map(|$found| $name($borrowed)) }
+            }
+        }
+    };
 }
 
-// SAFETY:
-// - the resource is declared as written
-// - nothing else is accessed
-unsafe impl<T: Send + 'static> SystemParam for ResMut<'_, T> {
-    type State = u32;
-    type Item<'w, 's> = ResMut<'w, T>;
-
-    fn declare(setup: &mut ParamSetup<'_>) -> Result<u32, ParamConflict> {
-        declare_resource::<T, Self>(setup, true)
-    }
-
-    fn prepare(state: &mut u32, world: &mut World) -> Result<(), SystemFault> {
-        prepare_resource::<T>(*state, world)
-    }
-
-    unsafe fn fetch<'w>(state: &mut u32, world: UnsafeWorldCell<'w>) -> ResMut<'w, T> {
-        // SAFETY: the contract is this function's own, and both types declare the same access.
-        unsafe { Option::<ResMut<'_, T>>::fetch(state, world) }.expect("`prepare` found it")
-    }
-}
-
-// SAFETY:
-// - the resource is declared
-// - nothing else is accessed
-unsafe impl<T: Send + 'static> SystemParam for Option<Res<'_, T>> {
-    type State = u32;
-    type Item<'w, 's> = Option<Res<'w, T>>;
-
-    fn declare(setup: &mut ParamSetup<'_>) -> Result<u32, ParamConflict> {
-        declare_resource::<T, Self>(setup, false)
-    }
-
-    unsafe fn fetch<'w>(state: &mut u32, world: UnsafeWorldCell<'w>) -> Option<Res<'w, T>> {
-        // SAFETY: only `&mut World` inserts and removes resources, and it conflicts with every parameter. The world is
-        // borrowed for `'w`, and a parameter that writes this resource conflicts with this one.
-        unsafe { world.resource::<T>(*state).map(|found| Res(found.as_ref())) }
-    }
-}
-
-// SAFETY:
-// - the resource is declared as written
-// - nothing else is accessed
-unsafe impl<T: Send + 'static> SystemParam for Option<ResMut<'_, T>> {
-    type State = u32;
-    type Item<'w, 's> = Option<ResMut<'w, T>>;
-
-    fn declare(setup: &mut ParamSetup<'_>) -> Result<u32, ParamConflict> {
-        declare_resource::<T, Self>(setup, true)
-    }
-
-    unsafe fn fetch<'w>(state: &mut u32, world: UnsafeWorldCell<'w>) -> Option<ResMut<'w, T>> {
-        // SAFETY: only `&mut World` inserts and removes resources, and it conflicts with every parameter. The world is
-        // borrowed mutably for `'w`, and a parameter that accesses this resource conflicts with this one.
-        unsafe { world.resource::<T>(*state).map(|mut found| ResMut(found.as_mut())) }
-    }
-}
+implement_resource!(Res, false, found => found.as_ref());
+implement_resource!(ResMut, true, mut found => found.as_mut());
 
 /// A command buffer of a parameter, and the entities whose ids it reserves.
 pub(crate) struct ParamBuffer<'s> {
