@@ -1,4 +1,7 @@
-//! `cargo xtask asan`: finds uses after free, accesses out of bounds and leaks.
+//! `cargo xtask asan`: finds uses after free, accesses out of bounds and leaks, in the code that users ship.
+//!
+//! The tests are optimised and have no debug assertions: a fault that an assertion reports in debug has to be caught by other
+//! means here. The step `unit` runs the same tests in debug.
 
 use crate::sanitizer::Tests;
 use crate::step::Outcome;
@@ -20,6 +23,7 @@ pub(crate) fn run(workspace: &Workspace) -> Outcome {
     }
     let tests = sanitizer::run(workspace, &tree, BUILD, Tests::All, |cargo| {
         cargo
+            .args(["--release"])
             .env("RUSTFLAGS", "-Zsanitizer=address")
             // Reports name functions and lines with the linker's symbolizer. An allocation that is too large fails, as without
             // the sanitizer, instead of ending the test.

@@ -12,9 +12,9 @@ const METADATA: &str = "package.metadata.sanitizers";
 
 /// The tests of one crate that a sanitizer runs.
 #[derive(Debug, Eq, PartialEq)]
-struct Subject {
-    package: String,
-    tests: Vec<String>,
+pub(crate) struct Subject {
+    pub(crate) package: String,
+    pub(crate) tests: Vec<String>,
 }
 
 /// Returns the reason why the step cannot run in this tree or on this machine, if any.
@@ -62,7 +62,7 @@ pub(crate) fn run(
 ///
 /// Proc macros run inside the compiler, which is not instrumented. Compile-fail tests would run a second compiler, and loom
 /// models are empty without `cfg(loom)`. A manifest excludes other binaries as `skip` in `[package.metadata.sanitizers]`.
-fn subjects(tree: &Tree, choice: Tests) -> Vec<Subject> {
+pub(crate) fn subjects(tree: &Tree, choice: Tests) -> Vec<Subject> {
     let has_unsafe = |folder: &str| {
         tree.rust_files_below(&format!("{folder}/src"))
             .any(|(_, source)| source.expects_unsafe_code())

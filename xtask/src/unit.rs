@@ -22,12 +22,13 @@ pub(crate) fn run(workspace: &Workspace) -> Outcome {
         println!("{missing}; the tests go on without it");
     }
     let words = "test --workspace --all-features --no-fail-fast";
-    Outcome::Tested(plain_tests(workspace, Invocation::cargo(workspace, words)).test())
+    let cargo = Invocation::cargo(workspace, words);
+    Outcome::Tested(plain_tests(&workspace.tree().members(), cargo).test())
 }
 
-/// Adds the targets that hold plain tests: no doctests, compile-fail tests or loom models.
-pub(crate) fn plain_tests(workspace: &Workspace, cargo: Invocation) -> Invocation {
-    let names = plain_test_names(&workspace.tree().members());
+/// Adds the targets of members that hold plain tests: no doctests, compile-fail tests or loom models.
+pub(crate) fn plain_tests(members: &[Member], cargo: Invocation) -> Invocation {
+    let names = plain_test_names(members);
     cargo.args(["--lib", "--bins"]).args(names.iter().flat_map(|name| ["--test", name.as_str()]))
 }
 

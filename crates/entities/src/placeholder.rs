@@ -53,16 +53,15 @@ const FORM_BITS: u32 = 2;
 
 /// Maximum number of entities that a lane creates. The last number is left out, so that no placeholder has all bits set.
 pub(crate) const NUMBERS: u32 = (1 << NUMBER_BITS[1]) - 1;
+/// Numbers from this one on are high.
+const LOW_NUMBERS: u32 = 1 << NUMBER_BITS[0];
 /// Maximum number of lanes.
 pub(crate) const LANES: u32 = 1 << LANE_BITS[1];
 
 impl Form {
     #[inline]
     fn of(lane: u32, number: u32) -> Self {
-        Self {
-            is_high_lane: lane >= 1 << LANE_BITS[0],
-            is_high_number: number >= 1 << NUMBER_BITS[0],
-        }
+        Self { is_high_lane: lane >= 1 << LANE_BITS[0], is_high_number: number >= LOW_NUMBERS }
     }
 
     #[inline]
@@ -78,6 +77,16 @@ impl Form {
     #[inline]
     fn stamp_bits(self) -> u32 {
         63 - FORM_BITS - self.lane_bits() - self.number_bits()
+    }
+
+    /// Bits of the placeholder with the number 0.
+    fn prefix(self, stamp: u64, lane: u32) -> u64 {
+        debug_assert!(lane < LANES && stamp < 1 << self.stamp_bits());
+        let mut bits = (stamp << self.lane_bits() | u64::from(lane)) << self.number_bits();
+        bits |= if self.is_high_lane { HIGH_LANE } else { 0 };
+        bits |= if self.is_high_number { HIGH_NUMBER } else { 0 };
+        let index = 1 << 31 | (bits as u32 & (u32::MAX >> 1));
+        Entity::from_parts(index, (bits >> 31) as u32).to_bits()
     }
 
     /// Takes a stamp that no other buffer or lane has.
@@ -103,96 +112,80 @@ impl BufferStamps {
         Self { low_lanes: Form::of(0, 0).new_stamp(), high_lanes: OnceLock::new() }
     }
 
-    /// Stamps of a lane that has created nothing.
-    pub(crate) fn of_lane(&self, lane: u32) -> Stamps {
+    /// Prefixes of a lane that has created nothing.
+    pub(crate) fn prefixes_of(&self, lane: u32) -> Prefixes {
         let form = Form::of(lane, 0);
-        let of_buffer = if form.is_high_lane {
+        let stamp = if form.is_high_lane {
             *self.high_lanes.get_or_init(|| form.new_stamp())
         } else {
             self.low_lanes
         };
-        Stamps { of_buffer, of_high_numbers: None }
+        Prefixes { low: form.prefix(stamp, lane), high: 0 }
     }
 }
 
-/// Stamps of a lane.
+/// Placeholders of a lane without their numbers, as bits of entities: for low numbers and for high ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Stamps {
-    /// Stamp of the buffer, for low lanes or for high ones.
-    of_buffer: u64,
-    /// Stamp of high numbers, once there are some.
-    of_high_numbers: Option<u64>,
+pub(crate) struct Prefixes {
+    low: u64,
+    /// 0 until the lane has high numbers.
+    high: u64,
 }
 
-impl Stamps {
+impl Prefixes {
     /// Takes a stamp for high numbers, if this number is the first.
     #[inline]
     pub(crate) fn reach(&mut self, lane: u32, number: u32) {
-        let form = Form::of(lane, number);
-        if form.is_high_number && self.of_high_numbers.is_none() {
-            self.of_high_numbers = Some(form.new_stamp());
+        if number >= LOW_NUMBERS && self.high == 0 {
+            self.take_high(lane);
         }
+    }
+
+    #[cold]
+    fn take_high(&mut self, lane: u32) {
+        let form = Form::of(lane, LOW_NUMBERS);
+        self.high = form.prefix(form.new_stamp(), lane);
+    }
+
+    /// Placeholder of a number. The lane has reached it.
+    #[inline]
+    fn placeholder(self, number: u32) -> Entity {
+        debug_assert!(number < NUMBERS && (number < LOW_NUMBERS || self.high != 0));
+        let prefix = if number < LOW_NUMBERS { self.low } else { self.high };
+        Entity::from_bits(prefix | u64::from(number))
     }
 }
 
 /// Decoded placeholder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Placeholder {
-    form: Form,
-    stamp: u64,
+    entity: Entity,
     pub(crate) lane: u32,
     pub(crate) number: u32,
 }
 
 impl Placeholder {
-    /// Placeholder of an entity of a lane. The lane has a stamp for high numbers if the number is high.
-    #[inline]
-    pub(crate) fn new(stamps: Stamps, lane: u32, number: u32) -> Self {
-        let form = Form::of(lane, number);
-        debug_assert!(!form.is_high_number || stamps.of_high_numbers.is_some());
-        let of_high_numbers = || stamps.of_high_numbers.unwrap_or(0);
-        let stamp = if form.is_high_number { of_high_numbers() } else { stamps.of_buffer };
-        Self { form, stamp, lane, number }
-    }
-
-    #[inline]
-    pub(crate) fn to_entity(self) -> Entity {
-        let Self { form, stamp, lane, number } = self;
-        debug_assert!(lane < LANES && number < NUMBERS && stamp < 1 << form.stamp_bits());
-        let mut bits = (stamp << form.lane_bits() | u64::from(lane)) << form.number_bits();
-        bits |= u64::from(number);
-        bits |= if form.is_high_lane { HIGH_LANE } else { 0 };
-        bits |= if form.is_high_number { HIGH_NUMBER } else { 0 };
-        let index = 1 << 31 | (bits as u32 & (u32::MAX >> 1));
-        Entity::from_parts(index, (bits >> 31) as u32)
-    }
-
     /// Decodes an entity, if it is a placeholder.
     #[inline]
     pub(crate) fn of(entity: Entity) -> Option<Self> {
         let (lane, number) = entity.placeholder()?;
-        let bits = entity.placeholder_bits();
-        let form =
-            Form { is_high_lane: bits & HIGH_LANE != 0, is_high_number: bits & HIGH_NUMBER != 0 };
-        let stamp = (bits & !(HIGH_LANE | HIGH_NUMBER)) >> (form.lane_bits() + form.number_bits());
-        Some(Self { form, stamp, lane, number })
+        Some(Self { entity, lane, number })
     }
 
-    /// Tests whether it belongs to the lane with these stamps.
+    /// Tests whether it belongs to the lane with these prefixes.
     #[inline]
-    pub(crate) fn is_of(self, stamps: Stamps) -> bool {
-        let of_lane =
-            if self.form.is_high_number { stamps.of_high_numbers } else { Some(stamps.of_buffer) };
-        of_lane == Some(self.stamp)
+    pub(crate) fn is_of(self, prefixes: Prefixes) -> bool {
+        let prefix = self.entity.to_bits() - u64::from(self.number);
+        prefix == prefixes.low || prefix == prefixes.high
     }
 
     /// Tests whether it may belong to a discarded lane of a buffer, which a failed job has recorded. High numbers have the stamp of
     /// their lane, which is unknown then.
     pub(crate) fn may_be_of(self, buffer: &BufferStamps) -> bool {
-        let Form { is_high_lane, is_high_number } = self.form;
-        let low_lanes = Some(&buffer.low_lanes);
-        let of_buffer = if is_high_lane { buffer.high_lanes.get() } else { low_lanes };
-        !is_high_number && of_buffer == Some(&self.stamp)
+        let prefixes = |stamp: &u64| Form::of(self.lane, 0).prefix(*stamp, self.lane);
+        let is_high_lane = Form::of(self.lane, 0).is_high_lane;
+        let stamp = if is_high_lane { buffer.high_lanes.get() } else { Some(&buffer.low_lanes) };
+        stamp.map(prefixes).is_some_and(|low| self.is_of(Prefixes { low, high: 0 }))
     }
 }
 
@@ -216,8 +209,7 @@ impl Placeholder {
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Placeholders {
-    pub(crate) stamps: Stamps,
-    pub(crate) lane: u32,
+    pub(crate) prefixes: Prefixes,
     pub(crate) first: u32,
     pub(crate) count: u32,
 }
@@ -255,7 +247,7 @@ impl Placeholders {
     fn at(&self, at: u32) -> Entity {
         // Without placeholders, the number may be one too high. It is never used.
         let number = (self.first + at).min(NUMBERS - 1);
-        Placeholder::new(self.stamps, self.lane, number).to_entity()
+        self.prefixes.placeholder(number)
     }
 }
 
@@ -275,16 +267,18 @@ mod tests {
             for number in [0, 1, 65_535, 65_536, 1 << 23, NUMBERS - 1] {
                 let form = Form::of(lane, number);
                 for stamp in [0, 1, 77, (1 << form.stamp_bits()) - 1] {
-                    let stamps = Stamps { of_buffer: stamp, of_high_numbers: Some(stamp) };
-                    let placeholder = Placeholder::new(stamps, lane, number);
-                    let entity = placeholder.to_entity();
+                    let low = Form::of(lane, 0).prefix(stamp, lane);
+                    let high = Form::of(lane, LOW_NUMBERS).prefix(stamp & 0x1_ffff, lane);
+                    let prefixes = Prefixes { low, high };
+                    let entity = prefixes.placeholder(number);
                     assert!(entity.is_placeholder() && !entity.is_null());
                     assert_ne!(entity.to_bits(), u64::MAX);
-                    assert_eq!(Placeholder::of(entity), Some(placeholder));
+                    let placeholder = Placeholder::of(entity).unwrap();
                     assert_eq!((placeholder.lane, placeholder.number), (lane, number));
-                    assert!(placeholder.is_of(stamps));
-                    let others = Stamps { of_buffer: stamp ^ 2, of_high_numbers: Some(stamp ^ 2) };
-                    assert!(!placeholder.is_of(others));
+                    assert!(placeholder.is_of(prefixes));
+                    let low = Form::of(lane, 0).prefix(stamp ^ 2, lane);
+                    let high = Form::of(lane, LOW_NUMBERS).prefix(stamp & 0x1_ffff ^ 2, lane);
+                    assert!(!placeholder.is_of(Prefixes { low, high }));
                     assert_eq!(entity.to_string(), format!("placeholder {lane}.{number}"));
                 }
             }

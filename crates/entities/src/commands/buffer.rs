@@ -489,7 +489,7 @@ impl ConcurrentWrite for CommandLog {
         let number = batch.index as u32 + u32::from(!batch.range.is_empty());
         let mut writer = self.batches.open(batch.index);
         let lane = self.next_lane.saturating_add(number);
-        writer.begin(self.stamps.of_lane(lane), lane, current_job());
+        writer.begin(self.stamps.prefixes_of(lane), lane, current_job());
         writer
     }
 
@@ -547,7 +547,7 @@ impl CommandLog {
     pub(super) fn main_lane(&mut self) -> &mut CommandRecorder {
         if !self.continues_lane {
             let mut lane = self.spare.pop().unwrap_or_default();
-            lane.begin(self.stamps.of_lane(self.next_lane), self.next_lane, None);
+            lane.begin(self.stamps.prefixes_of(self.next_lane), self.next_lane, None);
             self.next_lane += 1;
             self.lanes.push(lane);
             self.continues_lane = true;

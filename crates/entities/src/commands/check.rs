@@ -169,7 +169,7 @@ impl Check<'_> {
             let lane = lanes.binary_search_by_key(&of.lane, |lane| lane.lane);
             let lane = lane.ok().map(|lane| &lanes[lane]);
             let may_be_of_log = || of.may_be_of(&self.log.stamps);
-            if !lane.map_or_else(may_be_of_log, |lane| of.is_of(lane.stamps)) {
+            if !lane.map_or_else(may_be_of_log, |lane| of.is_of(lane.prefixes)) {
                 return Err(Fault::ForeignPlaceholder { placeholder: target });
             }
             let is_created = lane.is_some_and(|lane| of.number < lane.created);

@@ -43,11 +43,17 @@ pub(super) struct Context<'p> {
 
 impl Context<'_> {
     /// The entity of a command's target. Fails if a later command creates it.
-    #[inline]
+    // A call would pass each result through memory.
+    #[inline(always)]
     pub(super) fn target(&self, target: Entity) -> Result<Entity, Fault> {
-        let entity = self.resolved.resolve(target)?;
-        if target.is_placeholder() && self.entities.storage.table.is_marked_reserved(entity) {
-            return Err(Fault::NotCreatedYet { placeholder: target });
+        if target.is_placeholder() { self.created(target) } else { Ok(target) }
+    }
+
+    /// The entity that an earlier command has created.
+    fn created(&self, placeholder: Entity) -> Result<Entity, Fault> {
+        let entity = self.resolved.resolve(placeholder)?;
+        if self.entities.storage.table.is_marked_reserved(entity) {
+            return Err(Fault::NotCreatedYet { placeholder });
         }
         Ok(entity)
     }
@@ -153,7 +159,7 @@ impl PlaybackGuard<'_> {
                 // Reuses the memory of the lane's list.
                 of_lane.ids = mem::take(&mut lane.ids);
             }
-            (of_lane.lane, of_lane.stamps) = (lane.lane, lane.stamps);
+            (of_lane.lane, of_lane.prefixes) = (lane.lane, lane.prefixes);
             let reserved = of_lane.ids.iter().position(|id| id.is_null());
             of_lane.reserved = reserved.unwrap_or(of_lane.ids.len());
             for id in of_lane.ids.iter_mut().filter(|id| id.is_null()) {

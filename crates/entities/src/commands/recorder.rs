@@ -11,7 +11,7 @@ use super::error::CommandError;
 use super::stream::CommandStream;
 use crate::entity::Entity;
 use crate::manager::{Archetype, ReturnedIds};
-use crate::placeholder::{LANES, NUMBERS, Placeholder, Placeholders, Stamps};
+use crate::placeholder::{LANES, NUMBERS, Placeholder, Placeholders, Prefixes};
 use crate::query::ManagerBesideViews;
 use crate::set::{CloneSet, ComponentSet};
 
@@ -28,7 +28,7 @@ pub struct CommandRecorder {
     pub(super) stream: CommandStream,
     /// Number of commands.
     pub(super) commands: usize,
-    pub(super) stamps: Stamps,
+    pub(super) prefixes: Prefixes,
     pub(super) lane: u32,
     /// Number of entities that the commands create.
     pub(super) created: u32,
@@ -49,7 +49,7 @@ impl Lane for CommandRecorder {
 impl CommandRecorder {
     /// Begins a lane.
     #[track_caller]
-    pub(super) fn begin(&mut self, stamps: Stamps, lane: u32, job: Option<&'static str>) {
+    pub(super) fn begin(&mut self, prefixes: Prefixes, lane: u32, job: Option<&'static str>) {
         assert!(
             lane < LANES,
             "A0083: at most {LANES} batches of jobs record commands in one buffer before it is played; use larger batches, or \
@@ -57,7 +57,7 @@ impl CommandRecorder {
         );
         // A lane without commands may have a key.
         self.keys.clear();
-        (self.stamps, self.lane, self.job) = (stamps, lane, job);
+        (self.prefixes, self.lane, self.job) = (prefixes, lane, job);
     }
 
     /// Removes all commands, and drops those that were not applied. Keeps the memory.
@@ -120,7 +120,7 @@ impl CommandRecorder {
     /// Target as messages show it: by its id, if that is reserved.
     pub(super) fn shown(&self, target: Entity) -> Entity {
         let id = Placeholder::of(target)
-            .filter(|of| of.lane == self.lane && of.is_of(self.stamps))
+            .filter(|of| of.lane == self.lane && of.is_of(self.prefixes))
             .and_then(|of| self.ids.get(of.number as usize));
         id.copied().filter(|id| !id.is_null()).unwrap_or(target)
     }
@@ -140,8 +140,8 @@ impl CommandRecorder {
         }
         self.created = first + count as u32;
         // Includes the next number: the target of a list is recorded before its length is known.
-        self.stamps.reach(self.lane, self.created);
-        Placeholders { stamps: self.stamps, lane: self.lane, first, count: count as u32 }
+        self.prefixes.reach(self.lane, self.created);
+        Placeholders { prefixes: self.prefixes, first, count: count as u32 }
     }
 }
 

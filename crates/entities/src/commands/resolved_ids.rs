@@ -3,14 +3,14 @@
 use super::playback::Fault;
 use crate::entity::Entity;
 use crate::field::EntityRemap;
-use crate::placeholder::{BufferStamps, Placeholder, Stamps};
+use crate::placeholder::{BufferStamps, Placeholder, Prefixes};
 use crate::set::ComponentSet;
 
 /// Ids of the entities that a lane creates, in order.
 #[derive(Debug, Default)]
 pub(super) struct LaneIds {
     pub(super) lane: u32,
-    pub(super) stamps: Stamps,
+    pub(super) prefixes: Prefixes,
     pub(super) ids: Vec<Entity>,
     /// Number of leading ids that were reserved while recording.
     pub(super) reserved: usize,
@@ -28,18 +28,19 @@ impl ResolvedIds {
     /// The entity of a placeholder. Other entities are returned as they are.
     #[inline]
     pub(super) fn resolve(&self, entity: Entity) -> Result<Entity, Fault> {
-        if !entity.is_placeholder() {
-            return Ok(entity);
-        }
-        self.ids_from(entity).and_then(|ids| {
-            ids.first().copied().ok_or(Fault::NotCreatedYet { placeholder: entity })
-        })
+        if entity.is_placeholder() { self.resolve_placeholder(entity) } else { Ok(entity) }
+    }
+
+    fn resolve_placeholder(&self, placeholder: Entity) -> Result<Entity, Fault> {
+        let ids = self.ids_from(placeholder)?;
+        ids.first().copied().ok_or(Fault::NotCreatedYet { placeholder })
     }
 
     /// Target as messages show it: by its id, if that was reserved while recording.
     pub(super) fn shown(&self, target: Entity) -> Entity {
         let id = Placeholder::of(target).and_then(|of| {
-            let lane = self.lanes.iter().find(|ids| ids.lane == of.lane && of.is_of(ids.stamps))?;
+            let lane =
+                self.lanes.iter().find(|ids| ids.lane == of.lane && of.is_of(ids.prefixes))?;
             lane.ids[..lane.reserved].get(of.number as usize)
         });
         id.copied().unwrap_or(target)
@@ -61,7 +62,7 @@ impl ResolvedIds {
                 .map_err(|_| if of.may_be_of(&self.stamps) { not_yet } else { foreign })?,
         };
         let lane = &self.lanes[at];
-        if !of.is_of(lane.stamps) {
+        if !of.is_of(lane.prefixes) {
             return Err(foreign);
         }
         lane.ids.get(of.number as usize..).ok_or(not_yet)
