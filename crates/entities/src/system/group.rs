@@ -76,24 +76,8 @@ pub trait SystemGroup: Sized + 'static {
     }
 }
 
-/// Defines the built-in groups.
-macro_rules! groups {
-    ($($(#[$doc:meta])* $group:ident,)+) => {
-        $(
-            $(#[$doc])*
-            #[derive(Clone, Copy, Debug, Default)]
-            pub struct $group;
-
-            impl SystemGroup for $group {
-                fn name() -> &'static str {
-                    stringify!($group)
-                }
-            }
-        )+
-    };
-}
-
-groups! {
+named_units! {
+    SystemGroup:
     /// The root of all groups, which an update runs.
     Root,
     /// The group that runs first in each frame. Unity's `InitializationSystemGroup`.
