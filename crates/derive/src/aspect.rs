@@ -8,6 +8,7 @@ use syn::{
     Lifetime, PathArguments, Result, Type, Visibility, parse_quote,
 };
 
+use crate::attributes::read;
 use crate::lifetime::{replace_in_generics, replace_in_type, static_lifetime};
 
 /// Maximum number of parts in a tuple of query data.
@@ -463,41 +464,35 @@ fn inside_option(ty: &Type) -> Option<&Type> {
 /// Parses `#[aspect(…)]` on the struct.
 fn read_options(attributes: &[Attribute]) -> Result<Option<Ident>> {
     let mut read_only = None;
-    for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("aspect")) {
-        attribute.parse_nested_meta(|meta| {
-            if !meta.path.is_ident("read_only") {
-                return Err(meta.error(
-                    "unknown option; an aspect has `#[aspect(read_only = Name)]`, and its fields have others",
-                ));
-            }
-            if read_only.replace(meta.value()?.parse()?).is_some() {
-                return Err(meta.error("an aspect has one form to be read"));
-            }
-            Ok(())
-        })?;
-    }
+    read(attributes, "aspect", |meta| {
+        if !meta.path.is_ident("read_only") {
+            return Err(meta.error(
+                "there is no such option; an aspect has `#[aspect(read_only = Name)]`, and its fields have others",
+            ));
+        }
+        if read_only.replace(meta.value()?.parse()?).is_some() {
+            return Err(meta.error("an aspect has one form to be read"));
+        }
+        Ok(())
+    })?;
     Ok(read_only)
 }
 
 /// Parses `#[aspect(…)]` on a field.
 fn read_kind(attributes: &[Attribute]) -> Result<Kind> {
     let mut said = None;
-    for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("aspect")) {
-        attribute.parse_nested_meta(|meta| {
-            let kinds =
-                [("shared", Kind::Shared), ("chunk", Kind::Chunk), ("managed", Kind::Managed)];
-            let Some((_, kind)) = kinds.into_iter().find(|(name, _)| meta.path.is_ident(name))
-            else {
-                return Err(meta.error(
-                    "unknown option; a field of an aspect has `#[aspect(shared)]`, `#[aspect(chunk)]` or \
-                     `#[aspect(managed)]`",
-                ));
-            };
-            if said.replace(kind).is_some() {
-                return Err(meta.error("a component is of one kind"));
-            }
-            Ok(())
-        })?;
-    }
+    read(attributes, "aspect", |meta| {
+        let kinds = [("shared", Kind::Shared), ("chunk", Kind::Chunk), ("managed", Kind::Managed)];
+        let Some((_, kind)) = kinds.into_iter().find(|(name, _)| meta.path.is_ident(name)) else {
+            return Err(meta.error(
+                "there is no such option; a field of an aspect has `#[aspect(shared)]`, `#[aspect(chunk)]` or \
+                 `#[aspect(managed)]`",
+            ));
+        };
+        if said.replace(kind).is_some() {
+            return Err(meta.error("a component is of one kind"));
+        }
+        Ok(())
+    })?;
     Ok(said.unwrap_or(Kind::Plain))
 }

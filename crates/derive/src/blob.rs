@@ -13,6 +13,8 @@ use syn::{
     parse_quote,
 };
 
+use crate::attributes::read_repr;
+
 pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
     let repr = Repr::parse(input)?;
     let visit = match &input.data {
@@ -148,32 +150,23 @@ struct Repr {
 impl Repr {
     fn parse(input: &DeriveInput) -> Result<Self> {
         let mut repr = Self { is_c: false, integer: None };
-        for attribute in input.attrs.iter().filter(|attribute| attribute.path().is_ident("repr")) {
-            attribute.parse_nested_meta(|meta| {
-                let Some(word) = meta.path.get_ident() else {
-                    return Ok(());
-                };
-                match word.to_string().as_str() {
-                    "C" | "transparent" => repr.is_c = true,
-                    "u8" | "u16" | "u32" | "u64" | "i8" | "i16" | "i32" | "i64" => {
-                        repr.integer = Some(word.clone());
-                    }
-                    "packed" => {
-                        let message =
-                            "a packed struct cannot be in a blob: its fields are not aligned";
-                        return Err(meta.error(message));
-                    }
-                    _ => {}
+        read_repr(&input.attrs, |meta| {
+            let Some(word) = meta.path.get_ident() else {
+                return Ok(());
+            };
+            match word.to_string().as_str() {
+                "C" | "transparent" => repr.is_c = true,
+                "u8" | "u16" | "u32" | "u64" | "i8" | "i16" | "i32" | "i64" => {
+                    repr.integer = Some(word.clone());
                 }
-                // The compiler validates the number of `align(16)`.
-                if meta.input.peek(syn::token::Paren) {
-                    let number;
-                    syn::parenthesized!(number in meta.input);
-                    number.parse::<TokenStream>()?;
+                "packed" => {
+                    let message = "a packed struct cannot be in a blob: its fields are not aligned";
+                    return Err(meta.error(message));
                 }
-                Ok(())
-            })?;
-        }
+                _ => {}
+            }
+            Ok(())
+        })?;
         Ok(repr)
     }
 }

@@ -12,6 +12,7 @@ use syn::{
     parse_quote,
 };
 
+use crate::attributes::read;
 use crate::field::Derived;
 
 /// The derived trait.
@@ -198,11 +199,7 @@ struct Options {
 impl Options {
     fn read(attributes: &[Attribute], kind: Kind) -> Result<Self> {
         let mut options = Self::default();
-        for attribute in
-            attributes.iter().filter(|attribute| attribute.path().is_ident(kind.attribute()))
-        {
-            attribute.parse_nested_meta(|meta| options.read_one(&meta, kind))?;
-        }
+        read(attributes, kind.attribute(), |meta| options.read_one(meta, kind))?;
         Ok(options)
     }
 

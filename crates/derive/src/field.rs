@@ -12,6 +12,7 @@ use syn::{
     Attribute, Data, DeriveInput, Error, Fields, Generics, Ident, Index, Member, Result, Type,
 };
 
+use crate::attributes::{read, read_repr};
 use crate::bounds;
 
 pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
@@ -245,17 +246,15 @@ impl Part {
 /// Returns whether there is a `#[field(opaque)]`.
 fn is_opaque(attributes: &[Attribute]) -> Result<bool> {
     let mut is_opaque = false;
-    for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("field")) {
-        attribute.parse_nested_meta(|meta| {
-            if !meta.path.is_ident("opaque") {
-                let message = "unknown option; `#[field(opaque)]` marks a field that is neither hashed nor searched \
-                               for entities";
-                return Err(meta.error(message));
-            }
-            is_opaque = true;
-            Ok(())
-        })?;
-    }
+    read(attributes, "field", |meta| {
+        if !meta.path.is_ident("opaque") {
+            let message =
+                "there is no such option; a field that is not looked into is `#[field(opaque)]`";
+            return Err(meta.error(message));
+        }
+        is_opaque = true;
+        Ok(())
+    })?;
     Ok(is_opaque)
 }
 
@@ -270,21 +269,11 @@ fn refuse_options(attributes: &[Attribute]) -> Result<()> {
 }
 
 fn refuse_packed(input: &DeriveInput) -> Result<()> {
-    for attribute in input.attrs.iter().filter(|attribute| attribute.path().is_ident("repr")) {
-        attribute.parse_nested_meta(|meta| {
-            if meta.path.is_ident("packed") {
-                let message =
-                    "a packed struct cannot derive `Field`, because its fields are not aligned";
-                return Err(meta.error(message));
-            }
-            // The compiler validates the number of `align(16)`.
-            if meta.input.peek(syn::token::Paren) {
-                let number;
-                syn::parenthesized!(number in meta.input);
-                number.parse::<TokenStream>()?;
-            }
-            Ok(())
-        })?;
-    }
-    Ok(())
+    read_repr(&input.attrs, |meta| {
+        if meta.path.is_ident("packed") {
+            let message = "a packed struct cannot be looked into: its fields are not aligned";
+            return Err(meta.error(message));
+        }
+        Ok(())
+    })
 }

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod aspect;
+mod attributes;
 mod blob;
 mod bounds;
 mod burst;

@@ -1,10 +1,7 @@
 //! Built-in components.
 
-#![expect(unsafe_code, reason = "describes the fields of components")]
-
 use crate::component::{Component, Duplicate, Initial, TypeSlot};
-use crate::entity::Entity;
-use crate::field::{EntityRemap, Field, FieldKind, FieldShape, Shape, StateHasher};
+use crate::field::unit_field;
 
 /// A tag for entities that serve as templates for instances: queries skip them.
 ///
@@ -47,15 +44,7 @@ pub(crate) struct CleanupEntity;
 /// Implements the traits that the derives would implement for a tag.
 macro_rules! tag {
     ($name:ident) => {
-        // SAFETY: a value has no bytes and no fields.
-        unsafe impl Field for $name {
-            const SHAPE: &'static Shape =
-                &Shape::new::<Self>(stringify!($name), FieldKind::Struct(&[]));
-
-            fn hash_state(&self, _: &mut StateHasher) {}
-
-            fn remap(&mut self, _: &mut EntityRemap<'_>) {}
-        }
+        unit_field!($name);
 
         impl Component for $name {
             fn name() -> &'static str {

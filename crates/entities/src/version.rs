@@ -17,11 +17,11 @@ use std::fmt;
 /// // Everything is newer than never.
 /// assert!(first.is_newer_than(Version::NEVER));
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Version(u32);
 
 impl Version {
-    /// The version before all others, for readers that have not run yet.
+    /// The version before all others, for readers that have not run yet. It is the default.
     pub const NEVER: Self = Self(0);
 
     /// The version of a new world.

@@ -8,6 +8,9 @@ use std::fmt;
 /// the default, is such a handle. A handle can be dropped at any time. It belongs to the scheduler that returned it;
 /// other schedulers refuse it.
 ///
+/// A panic of the job is reported once. If [`try_complete`](crate::JobScheduler::try_complete) has returned it, or other code has
+/// [taken](crate::JobScheduler::take_failures) and reported it, later calls with the handle return `Ok`.
+///
 /// # Examples
 ///
 /// ```

@@ -1,11 +1,7 @@
 //! Recording: the lane of a thread or of a batch of a job, and [`Commands`], which reserve ids in a world.
 
-#![expect(unsafe_code, reason = "commands reserve ids in a world that views borrow too")]
-
 use std::fmt;
-use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
-use std::ptr::NonNull;
 use std::sync::Arc;
 
 use ancho_collections::Lane;
@@ -14,8 +10,9 @@ use super::buffer::{CommandLog, EntityCommandBuffer};
 use super::error::CommandError;
 use super::stream::CommandStream;
 use crate::entity::Entity;
-use crate::manager::{Archetype, EntityManager, ReturnedIds};
+use crate::manager::{Archetype, ReturnedIds};
 use crate::placeholder::{LANES, NUMBERS, Placeholder, Placeholders, Prefixes};
+use crate::query::ManagerBesideViews;
 use crate::set::{CloneSet, ComponentSet};
 
 /// Sort key of commands without a key: they come last.
@@ -24,9 +21,9 @@ pub(super) const NO_KEY: u64 = u64::MAX;
 /// Recorder of commands, which are applied when their [buffer](crate::EntityCommandBuffer) is played.
 ///
 /// Entities that it creates have placeholders until then. Placeholders can be used in later commands and in the values of
-/// components. Methods for one entity have the names and the meaning of those of [`EntityManager`]. [`batch`](Self::batch) has
+/// components. Methods for one entity have the names and the meaning of those of [`EntityManager`](crate::EntityManager). [`batch`](Self::batch) has
 /// those for many.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct CommandRecorder {
     pub(super) stream: CommandStream,
     /// Number of commands.
@@ -41,21 +38,6 @@ pub struct CommandRecorder {
     pub(super) keys: Vec<(usize, u64)>,
     /// Name of the recording job.
     pub(super) job: Option<&'static str>,
-}
-
-impl Default for CommandRecorder {
-    fn default() -> Self {
-        Self {
-            stream: CommandStream::new(),
-            commands: 0,
-            prefixes: Prefixes::default(),
-            lane: 0,
-            created: 0,
-            ids: Vec::new(),
-            keys: Vec::new(),
-            job: None,
-        }
-    }
 }
 
 impl Lane for CommandRecorder {
@@ -204,27 +186,18 @@ pub(super) fn too_many_entities() -> ! {
 pub struct Commands<'w> {
     recorder: &'w mut CommandRecorder,
     /// Manager of a borrowed world. Views of it may be in use too, so a reference exists only while ids are reserved.
-    entities: NonNull<EntityManager>,
-    world: PhantomData<&'w EntityManager>,
+    entities: ManagerBesideViews<'w>,
     /// The world that has reserved ids for entities of the buffer.
     reserved_by: &'w mut Option<Arc<ReturnedIds>>,
 }
 
 impl<'w> Commands<'w> {
-    pub(super) fn new(log: &'w mut CommandLog, entities: &'w EntityManager) -> Self {
-        // SAFETY: the manager is borrowed for the lifetime, so no mutable reference to it exists.
-        unsafe { Self::beside_views(log, NonNull::from(entities)) }
-    }
-
-    /// Commands for a world that views borrow too.
-    ///
-    /// # Safety
-    ///
-    /// - the manager is borrowed for the lifetime
-    /// - no mutable reference to it exists while a method of this is called
-    unsafe fn beside_views(log: &'w mut CommandLog, entities: NonNull<EntityManager>) -> Self {
+    pub(super) fn new(
+        log: &'w mut CommandLog,
+        entities: impl Into<ManagerBesideViews<'w>>,
+    ) -> Self {
         let (recorder, reserved_by) = log.main_lane_and_reserved_by();
-        Self { recorder, entities, world: PhantomData, reserved_by }
+        Self { recorder, entities: entities.into(), reserved_by }
     }
 
     /// Creates an entity with these components. Returns its id.
@@ -313,8 +286,7 @@ impl<'w> Commands<'w> {
     #[inline]
     #[track_caller]
     fn reserve_ids(&mut self, count: usize) -> &[Entity] {
-        // SAFETY: the manager is borrowed for the lifetime of this, and no mutable reference to it exists during this call.
-        let entities = unsafe { self.entities.as_ref() };
+        let entities = self.entities.get();
         if self.reserved_by.is_none() {
             *self.reserved_by = Some(Arc::clone(entities.reserved_ids.returned()));
         }
@@ -334,20 +306,12 @@ impl<'w> Commands<'w> {
 }
 
 impl EntityCommandBuffer {
-    /// Records commands for a world that views borrow too.
-    ///
-    /// # Safety
-    ///
-    /// - the manager is borrowed for the lifetime
-    /// - no mutable reference to it exists while a method of the result is called
-    /// - all commands of the buffer are for this world
-    pub(crate) unsafe fn commands_beside_views<'w>(
+    /// Records commands for a world that views borrow too. All commands of the buffer are for this world.
+    pub(crate) fn commands_beside_views<'w>(
         &'w mut self,
-        entities: NonNull<EntityManager>,
+        entities: ManagerBesideViews<'w>,
     ) -> Result<Commands<'w>, CommandError> {
-        let log = self.log_for_recording()?;
-        // SAFETY: the manager is borrowed for the lifetime, and no mutable reference to it exists while a method is called.
-        Ok(unsafe { Commands::beside_views(log, entities) })
+        Ok(Commands::new(self.log_for_recording()?, entities))
     }
 }
 

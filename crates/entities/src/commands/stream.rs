@@ -276,8 +276,8 @@ impl<'l> ActiveRun<'l> {
     }
 }
 
-impl CommandStream {
-    pub(super) const fn new() -> Self {
+impl Default for CommandStream {
+    fn default() -> Self {
         Self {
             data: NonNull::dangling(),
             capacity: 0,
@@ -288,7 +288,9 @@ impl CommandStream {
             has_drops: false,
         }
     }
+}
 
+impl CommandStream {
     pub(super) fn run_count(&self) -> usize {
         self.runs.len()
     }

@@ -42,6 +42,27 @@ macro_rules! leaves {
     )*};
 }
 
+/// Implements `Field` for a unit struct.
+macro_rules! unit_field {
+    ($name:ident) => {
+        #[expect(unsafe_code, reason = "describes the fields of a unit struct")]
+        // SAFETY: a value has no bytes, which the assertion proves, and no fields.
+        unsafe impl $crate::field::Field for $name {
+            const SHAPE: &'static $crate::field::Shape = {
+                assert!(size_of::<Self>() == 0);
+                let kind = $crate::field::FieldKind::Struct(&[]);
+                &$crate::field::Shape::new::<Self>(stringify!($name), kind)
+            };
+
+            fn hash_state(&self, _: &mut $crate::field::StateHasher) {}
+
+            fn remap(&mut self, _: &mut $crate::field::EntityRemap<'_>) {}
+        }
+    };
+}
+
+pub(crate) use unit_field;
+
 leaves! {
     // One byte, declared to have invalid bit patterns.
     impl[] bool = Shape::new::<Self>("bool", FieldKind::Bool), |value, state| state.write_u8(u8::from(*value));

@@ -9,6 +9,7 @@ mod shape;
 use std::slice;
 
 pub use hasher::StateHasher;
+pub(crate) use impls::unit_field;
 pub use remap::EntityRemap;
 pub use shape::{FieldKind, FieldShape, Shape, VariantShape, field, opaque_field};
 

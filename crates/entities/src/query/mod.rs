@@ -50,7 +50,7 @@ pub use terms::{KnownGroups, Need, Options, Part};
 pub use tuples::ReadableData;
 pub use view::Query;
 
-pub(crate) use system_query::{Conflict, SystemQuery, conflict_of};
+pub(crate) use system_query::{Conflict, ManagerBesideViews, SystemQuery, conflict_of};
 pub(crate) use terms::{Plan, Term};
 
 use crate::matching::{cache, state, terms};

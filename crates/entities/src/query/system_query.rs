@@ -1,6 +1,10 @@
 //! [`SystemQuery`]: the state of a `Query` or `Lookup` parameter between runs of a system.
 
+#![expect(unsafe_code, reason = "a manager that is borrowed beside its views")]
+
 use std::any::TypeId;
+use std::marker::PhantomData;
+use std::ptr::NonNull;
 use std::sync::Arc;
 
 use super::access::{Disjoint, Meets, Viewed, disjoint, make_unique, may_meet};
@@ -162,4 +166,35 @@ pub(crate) fn conflict_of(left: &Plan, right: &Plan) -> Option<Conflict> {
     };
     let (ty, bits, changes) = (of_left.ty, of_left.bits, [of_left.write, of_right.write]);
     Some(Conflict { ty, bits, changes, switch })
+}
+
+/// The manager of a borrowed world, beside views of it that may be in use.
+#[derive(Clone, Copy)]
+pub(crate) struct ManagerBesideViews<'w> {
+    entities: NonNull<EntityManager>,
+    borrow: PhantomData<&'w EntityManager>,
+}
+
+impl<'w> ManagerBesideViews<'w> {
+    /// # Safety
+    ///
+    /// - the manager is borrowed for the lifetime
+    /// - no mutable reference to it exists while a reference of [`get`](Self::get) is in use
+    #[inline]
+    pub(crate) unsafe fn new(entities: NonNull<EntityManager>) -> Self {
+        Self { entities, borrow: PhantomData }
+    }
+
+    /// Returns the manager, for as long as the caller uses no view.
+    #[inline]
+    pub(crate) fn get(&self) -> &EntityManager {
+        // SAFETY: the manager is borrowed for the lifetime, and no mutable reference to it exists while this one is in use.
+        unsafe { self.entities.as_ref() }
+    }
+}
+
+impl<'w> From<&'w EntityManager> for ManagerBesideViews<'w> {
+    fn from(entities: &'w EntityManager) -> Self {
+        Self { entities: NonNull::from(entities), borrow: PhantomData }
+    }
 }

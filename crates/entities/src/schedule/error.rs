@@ -263,25 +263,14 @@ pub enum SystemFault {
 impl SystemFault {
     /// Tests whether the fault kept the system from being called.
     pub(crate) fn is_before_run(&self) -> bool {
-        match self {
+        matches!(
+            self,
             Self::NoResource { .. }
-            | Self::NotSingle { .. }
-            | Self::NoData { .. }
-            | Self::NoPoint { .. }
-            | Self::Memory(_) => true,
-            Self::Panicked { .. }
-            | Self::Failed { .. }
-            | Self::Playback(_)
-            | Self::Commands(_)
-            | Self::Job(_)
-            | Self::JobOfWorld(_)
-            | Self::Order { .. }
-            | Self::Time(_)
-            | Self::RateTime(_)
-            | Self::NoSuchSystem
-            | Self::IsExecuting
-            | Self::WorldExchanged => false,
-        }
+                | Self::NotSingle { .. }
+                | Self::NoData { .. }
+                | Self::NoPoint { .. }
+                | Self::Memory(_)
+        )
     }
 }
 

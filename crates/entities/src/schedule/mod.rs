@@ -1,6 +1,6 @@
-//! The parts of scheduling that know no world: ids of systems, their order, rates, access and errors.
+//! Parts of the system table that do not name worlds: ids of systems, their order, rates, access and errors.
 //!
-//! The table of a world's systems has these, and `system` runs the systems.
+//! `world` has the table, `system` runs the systems.
 
 mod access;
 mod error;

@@ -14,7 +14,7 @@ use crate::schedule::{
     SystemFault, SystemId, SystemTarget, UpdateErrors, VariableRate, delay_waits,
 };
 use crate::time::TimeError;
-use crate::world::{Flags, Record, Systems, World, no_such};
+use crate::world::{Children, Flags, Record, Systems, World, no_such};
 
 /// A group of systems, identified by its type.
 ///
@@ -76,24 +76,8 @@ pub trait SystemGroup: Sized + 'static {
     }
 }
 
-/// Defines the built-in groups.
-macro_rules! groups {
-    ($($(#[$doc:meta])* $group:ident,)+) => {
-        $(
-            $(#[$doc])*
-            #[derive(Clone, Copy, Debug, Default)]
-            pub struct $group;
-
-            impl SystemGroup for $group {
-                fn name() -> &'static str {
-                    stringify!($group)
-                }
-            }
-        )+
-    };
-}
-
-groups! {
+named_units! {
+    SystemGroup:
     /// The root of all groups, which an update runs.
     Root,
     /// The group that runs first in each frame. Unity's `InitializationSystemGroup`.
@@ -223,12 +207,9 @@ impl World {
         group: impl IntoSystemTarget<M>,
         rate: impl RateManager + 'static,
     ) -> Result<(), SystemError> {
-        self.add_default_groups();
-        let id = self.group_id(group, "rate")?;
-        if let Some(record) = self.systems.record_mut(id) {
-            record.children.rate = Some(Box::new(rate));
-            record.children.rate_is_new = true;
-        }
+        let (_, children) = self.children_mut(group, "rate")?;
+        children.rate = Some(Box::new(rate));
+        children.rate_is_new = true;
         Ok(())
     }
 
@@ -238,11 +219,7 @@ impl World {
     ///
     /// With A0108 if the world does not have the group, with A0111 if it is not a group.
     pub fn clear_rate<M>(&mut self, group: impl IntoSystemTarget<M>) -> Result<(), SystemError> {
-        self.add_default_groups();
-        let id = self.group_id(group, "rate")?;
-        if let Some(record) = self.systems.record_mut(id) {
-            record.children.rate = None;
-        }
+        self.children_mut(group, "rate")?.1.rate = None;
         Ok(())
     }
 
@@ -268,15 +245,15 @@ impl World {
         group: impl IntoSystemTarget<M>,
         seconds: f64,
     ) -> Result<(), SystemError> {
-        self.add_default_groups();
-        let id = self.group_id(group, "set_timestep")?;
-        let record = self.systems.record_mut(id);
-        let refused = match record.and_then(|record| record.children.rate.as_mut()) {
-            Some(rate) => rate.set_timestep(seconds).err(),
-            None => Some(TimeError::NoTimestep { seconds }),
+        let (id, children) = self.children_mut(group, "set_timestep")?;
+        let set = match &mut children.rate {
+            Some(rate) => rate.set_timestep(seconds),
+            None => Err(TimeError::NoTimestep { seconds }),
         };
-        let Some(error) = refused else { return Ok(()) };
-        Err(SystemError::Rate { group: self.systems.name_of(id).to_string(), error })
+        set.map_err(|error| SystemError::Rate {
+            group: self.systems.name_of(id).to_string(),
+            error,
+        })
     }
 
     /// Sets whether the systems of a group are sorted by their constraints, or run in the order in which they were added.
@@ -289,12 +266,8 @@ impl World {
         group: impl IntoSystemTarget<M>,
         sorts: bool,
     ) -> Result<(), SystemError> {
-        self.add_default_groups();
-        let id = self.group_id(group, "set_sorting")?;
-        if let Some(record) = self.systems.record_mut(id) {
-            record.children.sorts = sorts;
-            record.children.is_stale = true;
-        }
+        let (_, children) = self.children_mut(group, "set_sorting")?;
+        (children.sorts, children.is_stale) = (sorts, true);
         Ok(())
     }
 
@@ -374,12 +347,8 @@ impl World {
         group: impl IntoSystemTarget<M>,
         on: Option<bool>,
     ) -> Result<(), SystemError> {
-        self.add_default_groups();
-        let id = self.group_id(group, "order_group_for_latency")?;
-        if let Some(record) = self.systems.record_mut(id) {
-            record.children.for_latency = on;
-            record.children.is_stale = true;
-        }
+        let (_, children) = self.children_mut(group, "order_group_for_latency")?;
+        (children.for_latency, children.is_stale) = (on, true);
         Ok(())
     }
 
@@ -460,6 +429,18 @@ impl World {
         let found = self.systems.find(target);
         let is_group = |&id: &SystemId| self.systems.accepts_systems(id);
         found.filter(is_group).ok_or_else(|| not_a_group(system, &target.name()))
+    }
+
+    /// Finds a group, and the members and settings of it.
+    fn children_mut<M>(
+        &mut self,
+        group: impl IntoSystemTarget<M>,
+        what: &'static str,
+    ) -> Result<(SystemId, &mut Children), SystemError> {
+        self.add_default_groups();
+        let id = self.group_id(group, what)?;
+        let record = self.systems.record_mut(id).expect("a group has a record");
+        Ok((id, &mut record.children))
     }
 
     pub(super) fn group_id<M>(

@@ -14,7 +14,9 @@ impl World {
     /// take many updates. Complete it by its handle, or with all others by
     /// [`JobScheduler::complete_everything`](ancho_jobs::JobScheduler::complete_everything).
     ///
-    /// Failures are reported by the next update, or to its error handler.
+    /// Failures are reported by the next update, or to its error handler. Each is reported once: after this call,
+    /// [`try_complete`](ancho_jobs::JobScheduler::try_complete) returns `Ok` for the handle of a job that panicked. If `try_complete`
+    /// has returned the panic before, no update reports it.
     ///
     /// # Examples
     ///

@@ -10,6 +10,23 @@
 //! the slot, and applied when it returns. Functions that cannot access the system table stay in their slots: consecutive ones
 //! run on a fast path.
 
+/// Defines the built-in groups or points: unit structs that are named like their types.
+macro_rules! named_units {
+    ($implemented:ident: $($(#[$doc:meta])* $name:ident,)+) => {
+        $(
+            $(#[$doc])*
+            #[derive(Clone, Copy, Debug, Default)]
+            pub struct $name;
+
+            impl $implemented for $name {
+                fn name() -> &'static str {
+                    stringify!($name)
+                }
+            }
+        )+
+    };
+}
+
 mod add;
 mod builder;
 mod create_order;

@@ -64,24 +64,8 @@ pub trait CommandPoint: Sized + Send + 'static {
     }
 }
 
-/// Defines the built-in points.
-macro_rules! points {
-    ($($(#[$doc:meta])* $point:ident,)+) => {
-        $(
-            $(#[$doc])*
-            #[derive(Clone, Copy, Debug, Default)]
-            pub struct $point;
-
-            impl CommandPoint for $point {
-                fn name() -> &'static str {
-                    stringify!($point)
-                }
-            }
-        )+
-    };
-}
-
-points! {
+named_units! {
+    CommandPoint:
     /// The beginning of [`Initialization`](crate::Initialization).
     BeginInitialization,
     /// The end of [`Initialization`](crate::Initialization).

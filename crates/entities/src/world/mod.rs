@@ -94,7 +94,7 @@ impl World {
 
     /// Creates a world of these entities, without systems and resources.
     fn with_entities(name: String, settings: WorldSettings, entities: EntityManager) -> Self {
-        let (systems, resources) = (Systems::default(), Resources::default());
+        let (systems, resources) = (Systems::new(), Resources::default());
         let (time, memory) = (TimeStack::new(), UpdateMemory::default());
         Self { name, settings, entities, systems, resources, time, memory }
     }

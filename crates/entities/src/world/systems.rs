@@ -19,6 +19,7 @@ use crate::schedule::{
 use crate::version::Version;
 
 /// The systems of a world.
+#[derive(Default)]
 pub(crate) struct Systems {
     /// The id of the world: unique, since a system can replace its world by another one.
     pub(crate) id: u64,
@@ -313,39 +314,12 @@ pub(crate) struct Profile {
 /// The number of worlds that were created.
 static WORLDS: AtomicU64 = AtomicU64::new(1);
 
-impl Default for Systems {
-    fn default() -> Self {
-        Self {
-            // The ids only have to differ.
-            id: WORLDS.fetch_add(1, Ordering::Relaxed),
-            entities: 0,
-            slots: Vec::new(),
-            free: Vec::new(),
-            by_type: HashMap::default(),
-            root: None,
-            patches: Arc::from([]),
-            points: Points::default(),
-            created: 0,
-            version: 0,
-            executing: None,
-            is_updating: false,
-            time_depth: 0,
-            is_dropping: false,
-            profiles: false,
-            for_latency: false,
-            since: Version::NEVER,
-            errors: Vec::new(),
-            other_faults: Vec::new(),
-            handler: None,
-            jobs: Vec::new(),
-            removed: Vec::new(),
-            watcher: None,
-            seen_errors: 0,
-        }
-    }
-}
-
 impl Systems {
+    pub(crate) fn new() -> Self {
+        // The ids only have to differ.
+        Self { id: WORLDS.fetch_add(1, Ordering::Relaxed), ..Self::default() }
+    }
+
     #[inline(always)]
     pub(crate) fn slot_mut(&mut self, id: SystemId) -> Option<&mut SystemSlot> {
         let world = self.id as u32;

@@ -55,6 +55,8 @@ impl JobScheduler {
     /// only [ordered after](crate::JobBuilder::after) panicked and was completed by this call, so that no panic goes
     /// unnoticed. The job is completed in any case.
     ///
+    /// A failure is reported once: after that, the call returns `Ok` for the same handle.
+    ///
     /// # Panics
     ///
     /// Panics like [`complete`](Self::complete), except for code A0011.
@@ -70,6 +72,7 @@ impl JobScheduler {
     /// assert!(jobs.try_complete(good).is_ok());
     /// assert_eq!(jobs.try_complete(bad).unwrap_err().message(), "by zero");
     /// assert!(jobs.is_completed(bad));
+    /// assert!(jobs.try_complete(bad).is_ok(), "the panic was reported");
     /// ```
     #[track_caller]
     pub fn try_complete(&self, handle: JobHandle) -> Result<(), JobFailed> {

@@ -90,6 +90,19 @@ fn an_order_after_transforms_is_refused_with_the_group_that_runs_there() {
 }
 
 #[test]
+fn a_late_system_runs_after_transforms_without_an_order() {
+    let mut world = world();
+    world.add_transforms();
+    world.insert_resource(Seen(Vec::new()));
+    world.add_system(look.named("look").in_group(LateSimulation).after(TransformGroup));
+    assert_eq!(
+        world.sort_systems().unwrap_err().to_string(),
+        "A0126: `look` of `LateSimulation` is to run after `TransformGroup`, which is in `Simulation`; all systems of \
+         `LateSimulation` run after `TransformGroup` already: take `after` away"
+    );
+}
+
+#[test]
 fn a_second_instance_at_another_point() {
     let mut world = world();
     world.insert_resource(Seen(Vec::new()));

@@ -29,7 +29,7 @@ use super::{Elsewhere, GroupPart};
 pub(crate) enum OrderError {
     /// A0123: a cycle of constraints. It has no other systems than those of the cycle.
     Cycle { group: String, links: Vec<CycleLink> },
-    /// A constraint whose target is in the way.
+    /// A constraint that its target makes impossible.
     Constraint(NamedConstraint, ConstraintFault),
     /// A0128: the system is both first and last.
     FirstAndLast { system: String, group: String },

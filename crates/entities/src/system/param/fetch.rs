@@ -15,7 +15,7 @@ use super::values::{Local, Res, ResMut, Single, SystemData, UpdateAllocator};
 use super::{ParamSetup, ParamState, SystemParam, short_name};
 use crate::commands::{CommandError, Commands, EntityCommandBuffer};
 use crate::manager::EntityManager;
-use crate::query::{Lookup, Query, QueryData, QueryFilter, SystemQuery};
+use crate::query::{Lookup, ManagerBesideViews, Query, QueryData, QueryFilter, SystemQuery};
 use crate::schedule::{ParamAccess, ParamConflict, SystemAccess, SystemFault, SystemId};
 use crate::system::point::{CommandPoint, CommandsAt};
 use crate::system::system::System;
@@ -288,105 +288,80 @@ fn prepare_resource<T: Send + 'static>(place: u32, world: &World) -> Result<(), 
     }
 }
 
-// SAFETY:
-// - the resource is declared
-// - nothing else is accessed
-unsafe impl<T: Send + 'static> SystemParam for Res<'_, T> {
-    type State = u32;
-    type Item<'w, 's> = Res<'w, T>;
+/// Implements [`SystemParam`] for a resource that is read or written, and for an `Option` of it.
+macro_rules! implement_resource {
+    ($name:ident, $is_written:literal, $found:pat_param => $borrowed:expr) => {
+        // SAFETY:
+        // - the resource is declared, as written if it is
+        // - nothing else is accessed
+        unsafe impl<T: Send + 'static> SystemParam for $name<'_, T> {
+            type State = u32;
+            type Item<'w, 's> = $name<'w, T>;
 
-    fn declare(setup: &mut ParamSetup<'_>) -> Result<u32, ParamConflict> {
-        declare_resource::<T, Self>(setup, false)
-    }
+            fn declare(setup: &mut ParamSetup<'_>) -> Result<u32, ParamConflict> {
+                declare_resource::<T, Self>(setup, $is_written)
+            }
 
-    fn prepare(state: &mut u32, world: &mut World) -> Result<(), SystemFault> {
-        prepare_resource::<T>(*state, world)
-    }
+            fn prepare(state: &mut u32, world: &mut World) -> Result<(), SystemFault> {
+                prepare_resource::<T>(*state, world)
+            }
 
-    unsafe fn fetch<'w>(state: &mut u32, world: UnsafeWorldCell<'w>) -> Res<'w, T> {
-        // SAFETY: the contract is this function's own, and both types declare the same access.
-        unsafe { Option::<Res<'_, T>>::fetch(state, world) }.expect("`prepare` found it")
-    }
+            unsafe fn fetch<'w>(state: &mut u32, world: UnsafeWorldCell<'w>) -> $name<'w, T> {
+                // SAFETY: the contract is this function's own, and both types declare the same access.
+                unsafe { Option::<$name<'_, T>>::fetch(state, world) }.expect("`prepare` found it")
+            }
+        }
+
+        // SAFETY:
+        // - the resource is declared, as written if it is
+        // - nothing else is accessed
+        unsafe impl<T: Send + 'static> SystemParam for Option<$name<'_, T>> {
+            type State = u32;
+            type Item<'w, 's> = Option<$name<'w, T>>;
+
+            fn declare(setup: &mut ParamSetup<'_>) -> Result<u32, ParamConflict> {
+                declare_resource::<T, Self>(setup, $is_written)
+            }
+
+            unsafe fn fetch<'w>(
+                state: &mut u32,
+                world: UnsafeWorldCell<'w>,
+            ) -> Option<$name<'w, T>> {
+                // SAFETY: only `&mut World` inserts and removes resources, and it conflicts with every parameter. The world is
+                // borrowed mutably for `'w`. A parameter that writes this resource conflicts with this one, and so does one that
+                // reads it if this one writes it.
+                unsafe { world.resource::<T>(*state).map(|$found| $name($borrowed)) }
+            }
+        }
+    };
 }
 
-// SAFETY:
-// - the resource is declared as written
-// - nothing else is accessed
-unsafe impl<T: Send + 'static> SystemParam for ResMut<'_, T> {
-    type State = u32;
-    type Item<'w, 's> = ResMut<'w, T>;
-
-    fn declare(setup: &mut ParamSetup<'_>) -> Result<u32, ParamConflict> {
-        declare_resource::<T, Self>(setup, true)
-    }
-
-    fn prepare(state: &mut u32, world: &mut World) -> Result<(), SystemFault> {
-        prepare_resource::<T>(*state, world)
-    }
-
-    unsafe fn fetch<'w>(state: &mut u32, world: UnsafeWorldCell<'w>) -> ResMut<'w, T> {
-        // SAFETY: the contract is this function's own, and both types declare the same access.
-        unsafe { Option::<ResMut<'_, T>>::fetch(state, world) }.expect("`prepare` found it")
-    }
-}
-
-// SAFETY:
-// - the resource is declared
-// - nothing else is accessed
-unsafe impl<T: Send + 'static> SystemParam for Option<Res<'_, T>> {
-    type State = u32;
-    type Item<'w, 's> = Option<Res<'w, T>>;
-
-    fn declare(setup: &mut ParamSetup<'_>) -> Result<u32, ParamConflict> {
-        declare_resource::<T, Self>(setup, false)
-    }
-
-    unsafe fn fetch<'w>(state: &mut u32, world: UnsafeWorldCell<'w>) -> Option<Res<'w, T>> {
-        // SAFETY: only `&mut World` inserts and removes resources, and it conflicts with every parameter. The world is
-        // borrowed for `'w`, and a parameter that writes this resource conflicts with this one.
-        unsafe { world.resource::<T>(*state).map(|found| Res { value: found.as_ref() }) }
-    }
-}
-
-// SAFETY:
-// - the resource is declared as written
-// - nothing else is accessed
-unsafe impl<T: Send + 'static> SystemParam for Option<ResMut<'_, T>> {
-    type State = u32;
-    type Item<'w, 's> = Option<ResMut<'w, T>>;
-
-    fn declare(setup: &mut ParamSetup<'_>) -> Result<u32, ParamConflict> {
-        declare_resource::<T, Self>(setup, true)
-    }
-
-    unsafe fn fetch<'w>(state: &mut u32, world: UnsafeWorldCell<'w>) -> Option<ResMut<'w, T>> {
-        // SAFETY: only `&mut World` inserts and removes resources, and it conflicts with every parameter. The world is
-        // borrowed mutably for `'w`, and a parameter that accesses this resource conflicts with this one.
-        unsafe { world.resource::<T>(*state).map(|mut found| ResMut { value: found.as_mut() }) }
-    }
-}
+implement_resource!(Res, false, found => found.as_ref());
+implement_resource!(ResMut, true, mut found => found.as_mut());
 
 /// A command buffer of a parameter, and the entities whose ids it reserves.
 pub(crate) struct ParamBuffer<'s> {
     pub(crate) buffer: &'s mut EntityCommandBuffer,
-    entities: NonNull<EntityManager>,
-    borrow: PhantomData<&'s EntityManager>,
+    entities: ManagerBesideViews<'s>,
 }
 
 impl<'s> ParamBuffer<'s> {
-    /// Records commands on this thread, for the lifetime of the buffer's borrow.
-    fn into_commands(self) -> Result<Commands<'s>, CommandError> {
+    /// # Safety
+    ///
+    /// - the world is borrowed for `'s`
+    /// - the contract of `SystemParam::fetch`, of a parameter that reserves ids
+    unsafe fn new(buffer: &'s mut EntityCommandBuffer, world: UnsafeWorldCell<'_>) -> Self {
         // SAFETY:
-        // - the manager is borrowed for `'s`: a buffer is made in `fetch`, of a cell that borrows the world longer. Parameters
-        //   beside it access the manager by views, which hold no mutable reference to it
-        // - the buffer is played in the world of its system. If that has other entities by then, playback refuses the ids
-        unsafe { self.buffer.commands_beside_views(self.entities) }
+        // - the caller says that the world is borrowed for `'s`
+        // - parameters beside this one access the manager by views, which hold no mutable reference to it
+        let entities = unsafe { ManagerBesideViews::new(world.entities()) };
+        Self { buffer, entities }
     }
 
-    /// Records commands on this thread.
+    /// Records commands on this thread. They are played in the world of the system. If that has other entities by then, playback
+    /// refuses the ids.
     pub(crate) fn commands(&mut self) -> Result<Commands<'_>, CommandError> {
-        let (entities, borrow) = (self.entities, PhantomData);
-        ParamBuffer { buffer: &mut *self.buffer, entities, borrow }.into_commands()
+        self.buffer.commands_beside_views(self.entities)
     }
 }
 
@@ -433,9 +408,10 @@ unsafe impl SystemParam for Commands<'_> {
     }
 
     unsafe fn fetch<'s>(state: &'s mut CommandsState, world: UnsafeWorldCell<'_>) -> Commands<'s> {
-        let (buffer, entities) = (&mut state.buffer, world.entities());
-        let buffer = ParamBuffer { buffer, entities, borrow: PhantomData };
-        buffer.into_commands().expect("no job has the buffer")
+        // SAFETY: the contract is this function's own, and the cell borrows the world longer than `'s`.
+        let ParamBuffer { buffer, entities } =
+            unsafe { ParamBuffer::new(&mut state.buffer, world) };
+        buffer.commands_beside_views(entities).expect("no job has the buffer")
     }
 }
 
@@ -483,7 +459,8 @@ unsafe impl<P: CommandPoint> SystemParam for CommandsAt<'_, P> {
         world: UnsafeWorldCell<'_>,
     ) -> CommandsAt<'s, P> {
         let buffer = state.buffer.as_mut().expect("`prepare` began it");
-        CommandsAt::new(ParamBuffer { buffer, entities: world.entities(), borrow: PhantomData })
+        // SAFETY: the contract is this function's own, and the cell borrows the world longer than `'s`.
+        CommandsAt::new(unsafe { ParamBuffer::new(buffer, world) })
     }
 }
 
@@ -504,7 +481,7 @@ unsafe impl<T: Default + Send + 'static> SystemParam for Local<'_, T> {
 
     #[inline]
     unsafe fn fetch<'s>(state: &'s mut LocalState<T>, _: UnsafeWorldCell<'_>) -> Local<'s, T> {
-        Local { value: &mut state.0 }
+        Local(&mut state.0)
     }
 }
 

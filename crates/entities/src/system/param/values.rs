@@ -35,9 +35,8 @@ use crate::query::QueryData;
 /// world.update(0.1);
 /// assert_eq!(world.get::<Velocity>(stone).unwrap().0, -9.8);
 /// ```
-pub struct Res<'w, T> {
-    pub(super) value: &'w T,
-}
+#[derive(Debug)]
+pub struct Res<'w, T>(pub(super) &'w T);
 
 /// Exclusive access to a resource. See [`Res`].
 ///
@@ -59,21 +58,20 @@ pub struct Res<'w, T> {
 /// world.update(0.1);
 /// assert_eq!(world.resource::<Frames>().0, 2);
 /// ```
-pub struct ResMut<'w, T> {
-    pub(super) value: &'w mut T,
-}
+#[derive(Debug)]
+pub struct ResMut<'w, T>(pub(super) &'w mut T);
 
 impl<'w, T> Res<'w, T> {
     /// Returns the resource with the lifetime of the system's run.
     pub fn into_inner(self) -> &'w T {
-        self.value
+        self.0
     }
 }
 
 impl<'w, T> ResMut<'w, T> {
     /// Returns the resource with the lifetime of the system's run.
     pub fn into_inner(self) -> &'w mut T {
-        self.value
+        self.0
     }
 }
 
@@ -90,7 +88,7 @@ impl<T> Deref for Res<'_, T> {
 
     #[inline]
     fn deref(&self) -> &T {
-        self.value
+        self.0
     }
 }
 
@@ -99,26 +97,14 @@ impl<T> Deref for ResMut<'_, T> {
 
     #[inline]
     fn deref(&self) -> &T {
-        self.value
+        self.0
     }
 }
 
 impl<T> DerefMut for ResMut<'_, T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut T {
-        self.value
-    }
-}
-
-impl<T: fmt::Debug> fmt::Debug for Res<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Res").field(&self.value).finish()
-    }
-}
-
-impl<T: fmt::Debug> fmt::Debug for ResMut<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("ResMut").field(&self.value).finish()
+        self.0
     }
 }
 
@@ -212,29 +198,22 @@ impl<'w, D: QueryData<Item<'w>: fmt::Debug>, F> fmt::Debug for Single<'w, D, F> 
 /// }
 /// assert_eq!(world.entity_count(), 3);
 /// ```
-pub struct Local<'s, T> {
-    pub(super) value: &'s mut T,
-}
+#[derive(Debug)]
+pub struct Local<'s, T>(pub(super) &'s mut T);
 
 impl<T> Deref for Local<'_, T> {
     type Target = T;
 
     #[inline]
     fn deref(&self) -> &T {
-        self.value
+        self.0
     }
 }
 
 impl<T> DerefMut for Local<'_, T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut T {
-        self.value
-    }
-}
-
-impl<T: fmt::Debug> fmt::Debug for Local<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Local").field(&self.value).finish()
+        self.0
     }
 }
 

@@ -35,6 +35,29 @@ fn a0107_reports_a_failed_job_with_its_system_in_the_next_update() {
 }
 
 #[test]
+fn a_panic_of_a_job_is_reported_once_by_an_update_or_by_its_handle() {
+    for by_handle in [false, true] {
+        let mut world = world();
+        world.spawn(A(0));
+        let job = world.query_mut::<&mut A>().job().schedule(|_| panic!("by zero"));
+        if by_handle {
+            // Reading completes the job, and leaves the panic to its handle.
+            assert_eq!(world.query::<&A>().iter().count(), 1);
+            assert!(world.jobs().is_completed(job));
+            let failed = world.jobs().try_complete(job).unwrap_err();
+            assert!(failed.message().starts_with("by zero"), "{failed}");
+        } else {
+            world.complete_jobs();
+            assert!(world.jobs().try_complete(job).is_ok());
+        }
+        assert_eq!(world.try_update(0.1).is_ok(), by_handle);
+        assert!(world.jobs().is_completed(job));
+        assert!(world.jobs().try_complete(job).is_ok());
+        world.try_update(0.1).unwrap();
+    }
+}
+
+#[test]
 fn a0107_reports_a_failed_job_of_a_system_that_is_updated_alone() {
     let mut world = world();
     world.spawn(A(0));
