@@ -345,7 +345,7 @@ impl EntityManager {
         change: SetOperation,
     ) -> Result<u32, EntityError> {
         let edge = Edge { from, set, change };
-        match self.transfers.get(edge) {
+        match self.transfers.find(edge) {
             Some(number) => Ok(number),
             None => self.find_transfer(edge),
         }

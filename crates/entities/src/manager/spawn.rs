@@ -8,6 +8,7 @@ use std::iter::FusedIterator;
 use ancho_burst::dispatch;
 use ancho_collections::Rejected;
 
+use super::shared_components::shared_values_of;
 use super::{Archetype, EntityManager, SetLayout};
 use crate::component::Beginning;
 use crate::entity::Entity;
@@ -88,7 +89,7 @@ impl EntityManager {
         }
         let is_uniform = chunk.note_new(row, 1, self.storage.version);
         if !chunk.enabled.is_empty() {
-            chunk.enabled.enable_rows(row, 1);
+            chunk.enabled.set_all_rows(row, 1, true);
         }
         if is_uniform {
             self.storage.chunks.note_uniform(chunk_number);
@@ -118,7 +119,12 @@ impl EntityManager {
         let (number, archetype) = self.prepare_spawn::<S>()?;
         self.storage.table.require(count);
         let is_bytes = self.storage.archetypes[archetype].shape.is_bytes;
-        let group = if S::SHARED { self.group_of_set(number, archetype, set) } else { NOWHERE };
+        let group = if S::SHARED {
+            let wanted = self.wanted_by_set(number, &shared_values_of(set));
+            self.storage.group_of(archetype, wanted)
+        } else {
+            NOWHERE
+        };
         let layout = self.sets.layout(number);
         let (storage, runs) = (&mut self.storage, &mut self.runs);
         let mut reserved = ReservedRows::new(storage, runs, archetype, group, count)?;

@@ -163,13 +163,6 @@ impl EnabledMasks {
         self.words(mask).iter().map(|word| word.count_ones()).sum()
     }
 
-    /// Enables new rows, for all types.
-    pub(crate) fn enable_rows(&mut self, first: u32, rows: u32) {
-        for mask in 0..self.masks {
-            set_bits(self.words_mut(mask), first, rows, true);
-        }
-    }
-
     /// Enables or disables contiguous rows, for one type, while jobs may be using other masks.
     ///
     /// # Safety
@@ -215,10 +208,10 @@ impl EnabledMasks {
         }
     }
 
-    /// Clears the bits of removed rows, for all types.
-    pub(crate) fn clear_rows(&mut self, first: u32, rows: u32) {
+    /// Enables new rows, or clears the bits of removed ones, for all types.
+    pub(crate) fn set_all_rows(&mut self, first: u32, rows: u32, enabled: bool) {
         for mask in 0..self.masks {
-            set_bits(self.words_mut(mask), first, rows, false);
+            set_bits(self.words_mut(mask), first, rows, enabled);
         }
     }
 
@@ -367,7 +360,7 @@ mod tests {
         for first in [0, 1, 63, 64, 65, 100] {
             for rows in [0, 1, 2, 63, 64, 65, 128] {
                 let mut masks = EnabledMasks::new(2, 300);
-                masks.enable_rows(first, rows);
+                masks.set_all_rows(first, rows, true);
                 for row in 0..300 {
                     let expected = (first..first + rows).contains(&row);
                     assert_eq!(

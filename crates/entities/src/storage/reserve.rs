@@ -484,7 +484,7 @@ impl Storage {
     fn show_entities(&mut self, run: RowRange) {
         let chunk = &mut self.chunks[run.chunk];
         let is_uniform = chunk.note_new(run.first, run.rows, self.version);
-        chunk.enabled.enable_rows(run.first, run.rows);
+        chunk.enabled.set_all_rows(run.first, run.rows, true);
         if is_uniform {
             self.chunks.note_uniform(run.chunk);
         }

@@ -337,11 +337,11 @@ impl Storage {
         }
         if !chunk.enabled.is_empty() {
             chunk.enabled.copy_rows(tail, first, moved);
-            chunk.enabled.clear_rows(len - rows, rows);
+            chunk.enabled.set_all_rows(len - rows, rows, false);
         }
-        if chunk.is_tracked() {
-            chunk.copy_tracked(tail, first, moved);
-            chunk.clear_tracked(len - rows, rows);
+        if let Some(tracking) = chunk.versions.tracking_mut() {
+            tracking.copy_rows(tail, first, moved);
+            tracking.clear_rows(len - rows, rows);
         }
         chunk.len = len - rows;
         chunk.note_order(self.version);
@@ -515,7 +515,7 @@ impl Storage {
         debug_assert!(!chunk.may_be_shared() && rows <= chunk.len);
         if rows < chunk.len {
             let gone = chunk.len - rows;
-            chunk.enabled.clear_rows(rows, gone);
+            chunk.enabled.set_all_rows(rows, gone, false);
             chunk.len = rows;
         }
         let data = chunk.data();

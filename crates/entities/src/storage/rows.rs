@@ -70,11 +70,13 @@ impl Storage {
         chunk.note_order(self.version);
         if !chunk.enabled.is_empty() {
             chunk.enabled.move_row(last, row);
-            chunk.enabled.clear_rows(last, 1);
+            chunk.enabled.set_all_rows(last, 1, false);
         }
-        if chunk.is_tracked() {
-            chunk.move_tracked(last, row);
-            chunk.clear_tracked(last, 1);
+        if chunk.is_tracked()
+            && let Some(tracking) = chunk.versions.tracking_mut()
+        {
+            tracking.move_row(last, row);
+            tracking.clear_rows(last, 1);
         }
         if row != last {
             // SAFETY: both rows exist and differ, in unshared memory.

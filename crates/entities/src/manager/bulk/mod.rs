@@ -291,7 +291,10 @@ impl EntityManager {
             return Ok(0);
         }
         let mut lists = mem::take(&mut self.memory.lists);
-        self.transfers_for(found, &order, &mut lists.transfer_numbers)?;
+        for &(from, first) in &found.archetypes {
+            let number = self.transfer_for(from, &found.runs[first], &order)?;
+            lists.transfer_numbers.push(number);
+        }
         let from = found.archetypes.iter().map(|&(from, _)| from);
         let to = lists.transfer_numbers.iter().filter(|&&action| action != NOWHERE);
         let to = to.map(|&action| self.transfers[action].to);

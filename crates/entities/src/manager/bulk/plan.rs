@@ -145,22 +145,9 @@ impl BulkStep {
 }
 
 impl EntityManager {
-    /// Lists the transfer of a change for each archetype, or [`NOWHERE`] if its entities are despawned.
-    pub(super) fn transfers_for(
-        &mut self,
-        found: &RowSelection,
-        order: &BulkChange<'_>,
-        transfer_numbers: &mut Vec<u32>,
-    ) -> Result<(), EntityError> {
-        for &(from, first) in &found.archetypes {
-            transfer_numbers.push(self.transfer_for(from, &found.runs[first], order)?);
-        }
-        Ok(())
-    }
-
     /// Returns the transfer of a change for an archetype, or [`NOWHERE`] if its entities are despawned. Errors name the first entity of
     /// the run.
-    fn transfer_for(
+    pub(super) fn transfer_for(
         &mut self,
         from: u32,
         run: &RowRange,

@@ -119,7 +119,7 @@ impl CoalescedBatch {
                 storage.table.place_reserved(one.entity, location);
                 is_new = true;
                 if is_masked {
-                    storage.chunks[run.chunk].enabled.enable_rows(row, 1);
+                    storage.chunks[run.chunk].enabled.set_all_rows(row, 1, true);
                 }
             } else {
                 let ArchetypeMove { transfer, dropped } =

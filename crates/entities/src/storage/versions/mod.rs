@@ -258,27 +258,4 @@ impl Chunk {
         let columns = shape.tracked.iter().map(|&column| theirs(column));
         RowVersions::rearranged(old, columns, shape.capacity, version, memory)
     }
-
-    /// Moves the row versions of a row to another, which may be the same.
-    #[inline]
-    pub(crate) fn move_tracked(&mut self, from: u32, to: u32) {
-        if let Some(tracking) = self.versions.tracking_mut() {
-            tracking.move_row(from, to);
-        }
-    }
-
-    /// Copies the row versions of contiguous rows to disjoint ones.
-    pub(crate) fn copy_tracked(&mut self, from: u32, to: u32, rows: u32) {
-        if let Some(tracking) = self.versions.tracking_mut() {
-            tracking.copy_rows(from, to, rows);
-        }
-    }
-
-    /// Clears the row versions of removed rows.
-    #[inline]
-    pub(crate) fn clear_tracked(&mut self, first: u32, rows: u32) {
-        if let Some(tracking) = self.versions.tracking_mut() {
-            tracking.clear_rows(first, rows);
-        }
-    }
 }

@@ -218,7 +218,9 @@ impl RowVersions {
 
     /// Clears the bits of removed rows.
     pub(crate) fn clear_rows(&mut self, first: u32, rows: u32) {
-        self.columns_mut().iter_mut().for_each(|column| column.mask.clear_rows(first, rows));
+        self.columns_mut()
+            .iter_mut()
+            .for_each(|column| column.mask.set_all_rows(first, rows, false));
     }
 
     /// Adds the rows that are newer than a version to a mask with a word for each 64 rows. Bits behind the last row mean
