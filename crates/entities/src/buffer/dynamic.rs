@@ -588,10 +588,7 @@ impl<T, S: BufferElement> DynamicBuffer<'_, T, S> {
     #[track_caller]
     pub fn resize_with(&mut self, len: usize, mut make: impl FnMut() -> T) {
         self.truncate(len);
-        let more = len - self.len();
-        self.reserve(more);
-        // SAFETY: room for `more` elements was reserved.
-        unsafe { self.fill(more, |_| make()) };
+        self.append(len - self.len(), |_| make());
     }
 
     /// Appends clones of all elements of a slice. Unity's `AddRange`.
@@ -604,9 +601,7 @@ impl<T, S: BufferElement> DynamicBuffer<'_, T, S> {
     where
         T: Clone,
     {
-        self.reserve(elements.len());
-        // SAFETY: room for all elements of the slice was reserved.
-        unsafe { self.fill(elements.len(), |index| elements[index].clone()) };
+        self.append(elements.len(), |index| elements[index].clone());
     }
 
     /// Replaces all elements with clones of those of a slice. Unity's `CopyFrom`.
@@ -622,16 +617,12 @@ impl<T, S: BufferElement> DynamicBuffer<'_, T, S> {
     {
         self.reserve(elements.len().saturating_sub(self.len()));
         self.clear();
-        // SAFETY: room for all elements of the slice was reserved.
-        unsafe { self.fill(elements.len(), |index| elements[index].clone()) };
+        self.append(elements.len(), |index| elements[index].clone());
     }
 
     /// Appends `count` results of `make`. Results before a panic stay in the buffer.
-    ///
-    /// # Safety
-    ///
-    /// - the capacity covers `count` more elements
-    unsafe fn fill(&mut self, count: usize, mut make: impl FnMut(usize) -> T) {
+    #[track_caller]
+    fn append(&mut self, count: usize, mut make: impl FnMut(usize) -> T) {
         /// A guard that sets the length when dropped. Setting it in the loop would write to memory each time.
         struct Count<'a, 'w, T, S: BufferElement> {
             buffer: &'a mut DynamicBuffer<'w, T, S>,
@@ -645,6 +636,7 @@ impl<T, S: BufferElement> DynamicBuffer<'_, T, S> {
             }
         }
 
+        self.reserve(count);
         let len = self.len();
         let first = self.first();
         let mut counted = Count { buffer: self, len };

@@ -15,8 +15,7 @@ use crate::error::EntityError;
 use crate::set::ComponentSet;
 use crate::shared::{Shared, SharedComponent};
 use crate::storage::{
-    DropColumns, INLINE_SHARED, InlineVec, Location, RowPlace, SetOperation, SlotMut, Storage,
-    Transfer,
+    INLINE_SHARED, InlineVec, Location, RowPlace, SetOperation, SlotMut, Storage, Transfer,
 };
 
 /// The operation whose last transfer is cached.
@@ -370,7 +369,7 @@ impl EntityManager {
             let values = S::read(place, &mut shared.into_iter());
             match to {
                 Some(to) => self.storage.move_row(entity, location, transfer, to, &[]),
-                None => self.storage.destroy_row(entity, location, DropColumns::Only(&[])),
+                None => self.storage.destroy_row(entity, location, Some(&[])),
             }
             Ok(values)
         }

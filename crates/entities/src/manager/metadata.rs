@@ -158,12 +158,6 @@ impl EntityManager {
 #[derive(Clone, Default)]
 pub(super) struct Caches(Vec<(TypeId, Arc<dyn Any + Send + Sync>)>);
 
-impl fmt::Debug for Caches {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Caches").field("count", &self.0.len()).finish()
-    }
-}
-
 /// The last runs of a world's systems at the time of a fork.
 #[derive(Debug)]
 pub(crate) struct LastRuns {

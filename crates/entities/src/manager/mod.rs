@@ -346,8 +346,8 @@ impl EntityManager {
         let (columns, offsets): (Vec<_>, Vec<_>) =
             found.map(|found| (found.column, found.offset)).unzip();
         let shared = given_sources(shape, &plan.types);
-        let layout = SetLayout { archetype, columns: columns.into(), offsets: offsets.into() };
-        self.sets.set_layout(set, layout, shared);
+        let (columns, offsets) = (columns.into(), offsets.into());
+        self.sets.set_layout(set, SetLayout { archetype, columns, offsets, shared });
         Ok(())
     }
 }

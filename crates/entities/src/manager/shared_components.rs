@@ -266,7 +266,7 @@ impl EntityManager {
         given: &InlineVec<SharedValue, INLINE_SHARED>,
     ) -> GroupKey {
         let sought = self.storage.look_up_shared(&self.sets.get(number).types, given);
-        self.storage.group_key(self.sets.shared_sources(number), None, |at| sought.get(at))
+        self.storage.group_key(&self.sets.layout(number).shared, None, |at| sought.get(at))
     }
 
     /// Returns the values of a chunk for the shared types of a set, all of which it has.

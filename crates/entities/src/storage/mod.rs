@@ -58,7 +58,7 @@ pub(crate) use raw_values::{
 pub(crate) use recent_cache::RecentCache;
 pub(crate) use reserve::{NewRows, ReservedRows, RowCursor, RowRange};
 pub(crate) use row_moves::RowMove;
-pub(crate) use rows::{DeferredDrop, DeferredDropLists, DropColumns};
+pub(crate) use rows::DeferredDrop;
 pub(crate) use shared_groups::{GroupKey, INLINE_SHARED};
 pub(crate) use shared_values::{SharedLookup, SharedLookups, SharedValues};
 pub(crate) use staging_arena::{StagedRows, StagingArena};

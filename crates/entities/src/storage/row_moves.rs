@@ -22,11 +22,9 @@ use super::chunk::NOWHERE;
 use super::entity_table::SlotMut;
 use super::raw_values::{copy_small_value, copy_value, prefetch_soon};
 use super::reserve::{ReservedRows, RowRange};
-use super::rows::DropColumns;
 use super::shared_groups::GroupKey;
 use super::transfer::{ColumnMove, Transfer};
 use super::{Location, Storage};
-use crate::component::Beginning;
 use crate::entity::Entity;
 use crate::error::EntityError;
 
@@ -147,7 +145,7 @@ impl Storage {
         // SAFETY:
         // - the source row exists, in unshared memory
         // - `left` names the values that are still there
-        unsafe { self.remove_row(from.chunk, from.row, DropColumns::Only(left)) };
+        unsafe { self.remove_row(from.chunk, from.row, Some(left)) };
     }
 
     /// Moves an entity to the archetype and group that a transfer leads to, for which no value has to be written.
@@ -206,12 +204,7 @@ impl Storage {
         from: Location,
         transfer: &Transfer,
     ) -> Result<(), EntityError> {
-        let shape = &self.archetypes[transfer.to].shape;
-        let no_initial =
-            |&&column: &&u32| matches!(shape.types[column as usize].0.beginning, Beginning::None);
-        if let Some(&column) = transfer.written.iter().find(no_initial) {
-            return Err(EntityError::NoInitialValue { component: shape.types[column as usize] });
-        }
+        self.archetypes[transfer.to].shape.check_initial(&transfer.written)?;
         self.make_unique(from.chunk)?;
         let group = self.group_by(transfer, from.chunk);
         let mut reserved = ReservedRows::new(self, runs, transfer.to, group, 1)?;
@@ -244,7 +237,7 @@ impl Storage {
         let are_uniform = [(one, left), (other, right)].map(|(chunk, location)| {
             self.table.relocate(chunk.entities()[location.row as usize], location);
             chunk.note_order(self.version);
-            (location.chunk, chunk.note_written_row(location.row, self.version))
+            (location.chunk, chunk.note_written_rows(location.row, 1, self.version))
         });
         for (number, _) in are_uniform.into_iter().filter(|&(_, is_uniform)| is_uniform) {
             self.chunks.note_uniform(number);

@@ -248,15 +248,10 @@ pub(super) unsafe fn repeat_pattern(
 }
 
 impl FilledPlan<'_> {
-    /// Applies the plan. It cannot fail, and runs no user code. Returns the lists and the deferred drops.
-    pub(super) fn apply<'t>(
-        self,
-        transfers: &'t Transfers,
-        found: &RowSelection,
-    ) -> (PlanLists, DeferredDrop<'t>) {
+    /// Applies the plan. It cannot fail, and runs no user code. Returns the lists, with the deferred drops.
+    pub(super) fn apply(self, transfers: &Transfers, found: &RowSelection) -> PlanLists {
         let Self { plan: BulkPlan { mut reserved, mut lists }, is_pattern } = self;
-        let mut dead = DeferredDrop::new(mem::take(&mut lists.dead));
-        let PlanLists { steps, moves, emptied, spare, staged, .. } = &mut lists;
+        let PlanLists { steps, moves, emptied, spare, staged, dead, .. } = &mut lists;
         reserved.keep();
         let storage = &mut *reserved.storage;
         for &archetype in &*emptied {
@@ -290,8 +285,8 @@ impl FilledPlan<'_> {
                         move_piece(storage, row_move, transfers, pattern, None);
                     });
                     let left = &transfers[step.transfer].left;
-                    // SAFETY: all values of the rows were moved, except the columns that the transfer leaves.
-                    drop(unsafe { remove_rows(storage, step, found, left, &mut dead) });
+                    // SAFETY: all values of the rows were moved, except the columns that the transfer leaves. Transfers are never removed.
+                    drop(unsafe { remove_rows(storage, step, found, left, dead) });
                 }
                 RowAction::Follow(group) => {
                     let transfer = &transfers[step.transfer];
@@ -307,10 +302,9 @@ impl FilledPlan<'_> {
                             first += to.rows;
                         }
                     }
-                    // SAFETY: all values of the rows were moved, except the columns that the transfer leaves.
-                    spare.extend(unsafe {
-                        remove_rows(storage, step, found, &transfer.left, &mut dead)
-                    });
+                    // SAFETY: all values of the rows were moved, except the columns that the transfer leaves. Transfers are never removed.
+                    spare
+                        .extend(unsafe { remove_rows(storage, step, found, &transfer.left, dead) });
                 }
                 RowAction::Refit(group) => {
                     let transfer = &transfers[step.transfer];
@@ -344,7 +338,7 @@ impl FilledPlan<'_> {
                         storage.table.free_rows(storage.chunks.entities_in(run));
                     }
                     // SAFETY: the entities are freed, and all their values are still in the rows.
-                    drop(unsafe { remove_rows(storage, step, found, &shape.dropped, &mut dead) });
+                    drop(unsafe { remove_rows(storage, step, found, &shape.dropped, dead) });
                 }
             }
         }
@@ -354,7 +348,7 @@ impl FilledPlan<'_> {
             // columns can be duplicated if the memory is shared.
             unsafe { storage.relabel_chunk(step.chunk, group, &transfers[step.transfer]) };
         }
-        (lists, dead)
+        lists
     }
 }
 
@@ -405,12 +399,13 @@ fn move_piece(
 ///
 /// - the entities of the rows are in other rows, or freed
 /// - the values of all other columns were moved, or need no drop
-unsafe fn remove_rows<'t>(
+/// - the list of columns outlives the deferred drops
+unsafe fn remove_rows(
     storage: &mut Storage,
     step: &BulkStep,
     found: &RowSelection,
-    left: &'t [u32],
-    dead: &mut DeferredDrop<'t>,
+    left: &[u32],
+    dead: &mut DeferredDrop,
 ) -> Option<ChunkMemory> {
     if step.rows == storage.chunks[step.chunk].len {
         storage.chunks[step.chunk].note_order(storage.version);

@@ -5,13 +5,13 @@ use hashbrown::HashMap;
 
 use super::apply::{NewValues, is_pattern_of};
 use super::{BulkChange, RowSelection};
-use crate::component::{Beginning, ComponentType, Copying};
+use crate::component::{ComponentType, Copying};
 use crate::error::EntityError;
 use crate::manager::EntityManager;
 use crate::storage::{
-    CHUNK_ALIGN, Chunk, ChunkMemory, DeferredDropLists, INLINE_SHARED, InlineVec, NOWHERE,
-    OutOfMemory, ReservedRows, RowCursor, RowRange, SetOperation, SharedLookup, StagedRows,
-    Storage, Transfer, Transfers,
+    CHUNK_ALIGN, Chunk, ChunkMemory, DeferredDrop, INLINE_SHARED, InlineVec, NOWHERE, OutOfMemory,
+    ReservedRows, RowCursor, RowRange, SetOperation, SharedLookup, StagedRows, Storage, Transfer,
+    Transfers,
 };
 
 /// The rows of one chunk, and their action.
@@ -96,7 +96,7 @@ pub(super) struct PlanLists {
     /// Spare memory for such values.
     spare_staged: Vec<StagedRows>,
     /// Memory for deferred drops.
-    pub(super) dead: DeferredDropLists,
+    pub(super) dead: DeferredDrop,
 }
 
 /// The number of staging buffers that are kept, and their maximum size in bytes.
@@ -161,12 +161,7 @@ impl EntityManager {
         self.check_transfer(self.first_of(run), number, change)?;
         let Transfer { to, ref written, .. } = self.transfers[number];
         if change == SetOperation::AddMissing {
-            let types = &self.storage.archetypes[to].shape.types;
-            let mut types = written.iter().map(|&column| types[column as usize]);
-            let no_initial = |ty: &ComponentType| matches!(ty.0.beginning, Beginning::None);
-            if let Some(component) = types.find(no_initial) {
-                return Err(EntityError::NoInitialValue { component });
-            }
+            self.storage.archetypes[to].shape.check_initial(written)?;
         }
         Ok(number)
     }

@@ -11,8 +11,8 @@ use crate::entity::Entity;
 use crate::manager::EntityManager;
 use crate::manager::Sets;
 use crate::storage::{
-    ArchetypeShape, Chunk, DropColumns, Location, NOWHERE, RowMove, RowPlace, RowRange,
-    StagingArena, Storage, copy_value,
+    ArchetypeShape, Chunk, Location, NOWHERE, RowMove, RowPlace, RowRange, StagingArena, Storage,
+    copy_value,
 };
 
 /// The write function of a type-erased set.
@@ -243,7 +243,7 @@ impl CoalescedBatch {
                 // their values with drop glue were moved.
                 unsafe {
                     if count == 1 {
-                        storage.remove_row(number, first, DropColumns::Only(&[]));
+                        storage.remove_row(number, first, Some(&[]));
                     } else {
                         storage.close_gap(number, first, count as u32, &[]);
                     }

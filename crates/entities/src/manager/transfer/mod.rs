@@ -185,9 +185,7 @@ impl EntityManager {
         found: &RowSelection,
     ) -> Result<EntityMap, EntityError> {
         let archetypes = || found.by_archetype().map(|(archetype, _)| archetype);
-        if let Some(component) = source.storage.not_duplicable_in(archetypes()) {
-            return Err(EntityError::NotDuplicable { component });
-        }
+        source.storage.check_duplicable_in(archetypes())?;
         let destinations = self.destinations(&source.storage, found)?;
         source.sync_for_move(archetypes());
         self.sync_for_destinations(&destinations);

@@ -121,21 +121,12 @@ impl Chunk {
         unsafe { self.versions.set_version_of(column, version) };
     }
 
-    /// Records that all values of a row were written. Returns whether the chunk has to be
+    /// Records that all values of rows were written. Returns whether the chunk has to be
     /// [recorded](super::Chunks::note_uniform) as uniform.
     #[must_use = "`Chunks` keeps a list of uniform chunks"]
-    pub(crate) fn note_written_row(&mut self, row: u32, version: Version) -> bool {
+    pub(crate) fn note_written_rows(&mut self, first: u32, rows: u32, version: Version) -> bool {
         let is_uniform = self.versions.set_all(version);
-        self.track_all(row, 1, version, self.len);
-        is_uniform
-    }
-
-    /// Records that all values of all rows were written. Returns whether the chunk has to be
-    /// [recorded](super::Chunks::note_uniform) as uniform.
-    #[must_use = "`Chunks` keeps a list of uniform chunks"]
-    pub(crate) fn note_all_written(&mut self, version: Version) -> bool {
-        let is_uniform = self.versions.set_all(version);
-        self.track_all(0, self.len, version, self.len);
+        self.track_all(first, rows, version, self.len);
         is_uniform
     }
 
