@@ -186,18 +186,7 @@ impl EnabledMasks {
         if enabled { *word |= rows } else { *word &= !rows }
     }
 
-    /// Moves the bits of a row to another, which may be the same.
-    pub(crate) fn move_row(&mut self, from: u32, to: u32) {
-        for mask in 0..self.masks {
-            let enabled = self.get(mask, from);
-            self.set(mask, to, enabled);
-            if from != to {
-                self.set(mask, from, false);
-            }
-        }
-    }
-
-    /// Copies the bits of contiguous rows to disjoint ones.
+    /// Copies the bits of contiguous rows to disjoint ones, or to the same.
     pub(crate) fn copy_rows(&mut self, from: u32, to: u32, rows: u32) {
         for mask in 0..self.masks {
             let words = self.words_mut(mask);
@@ -212,24 +201,6 @@ impl EnabledMasks {
     pub(crate) fn set_all_rows(&mut self, first: u32, rows: u32, enabled: bool) {
         for mask in 0..self.masks {
             set_bits(self.words_mut(mask), first, rows, enabled);
-        }
-    }
-
-    /// Copies the bits of a row that arrives from another chunk. `kept` pairs their and our masks of the same type; `new` types
-    /// are enabled.
-    pub(crate) fn follow(
-        &mut self,
-        row: u32,
-        from: &Self,
-        from_row: u32,
-        kept: &[(u32, u32)],
-        new: &[u32],
-    ) {
-        for &(theirs, ours) in kept {
-            self.set(ours, row, from.get(theirs, from_row));
-        }
-        for &mask in new {
-            self.set(mask, row, true);
         }
     }
 

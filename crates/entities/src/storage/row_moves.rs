@@ -131,7 +131,7 @@ impl Storage {
         let is_uniform = target.follow(moved, source, transfer, self.version);
         if !target.enabled.is_empty() {
             let (kept, new) = (&transfer.masks_kept, &transfer.masks_new);
-            target.enabled.follow(row, &source.enabled, from.row, kept, new);
+            target.enabled.follow_rows(moved, &source.enabled, kept, new);
         }
         target.note_order(self.version);
         target.len += 1;
@@ -403,18 +403,13 @@ impl Storage {
     #[inline]
     pub(crate) unsafe fn relabel_chunk(&mut self, number: u32, group: u32, transfer: &Transfer) {
         let chunk = &self.chunks[number];
-        let stays = chunk.archetype == transfer.to;
-        if stays {
-            self.count_other_values(transfer.to, chunk.group, group);
+        if chunk.archetype != transfer.to {
+            // SAFETY: the contract of this function is that of the call.
+            return unsafe { self.relabel_as_moved(number, group, transfer) };
         }
-        // SAFETY: the contract of this function is that of both.
-        unsafe {
-            if stays {
-                self.relabel(number, group, transfer);
-            } else {
-                self.relabel_as_moved(number, group, transfer);
-            }
-        }
+        self.count_other_values(transfer.to, chunk.group, group);
+        // SAFETY: the contract of this function is that of the call.
+        unsafe { self.relabel(number, group, transfer) };
     }
 
     /// Moves a chunk to another group or archetype, and counts all its rows as having left and arrived.
@@ -452,17 +447,15 @@ impl Storage {
         let chunk = &mut self.chunks[number];
         chunk.room_place = NOWHERE;
         chunk.group = group;
+        let owner = &mut self.archetypes[from];
+        owner.order_events = owner.order_events.wrapping_add(events);
         if to == from {
             for &column in &transfer.written {
                 chunk.note_written(column, 0, chunk.len, self.version);
             }
-            let owner = &mut self.archetypes[from];
-            owner.order_events = owner.order_events.wrapping_add(events);
         } else {
             let place = mem::replace(&mut chunk.place, NOWHERE);
-            let owner = &mut self.archetypes[from];
-            owner.order_events = owner.order_events.wrapping_add(events);
-            let is_listed = !owner.chunks.is_empty();
+            let is_listed = !self.archetypes[from].chunks.is_empty();
             if is_listed && let Some(moved) = self.archetypes.unlist_chunk(from, place) {
                 self.chunks[moved].place = place;
             }

@@ -56,13 +56,13 @@ impl Storage {
         chunk.len = last;
         chunk.note_order(self.version);
         if !chunk.enabled.is_empty() {
-            chunk.enabled.move_row(last, row);
+            chunk.enabled.copy_rows(last, row, 1);
             chunk.enabled.set_all_rows(last, 1, false);
         }
         if chunk.is_tracked()
             && let Some(tracking) = chunk.versions.tracking_mut()
         {
-            tracking.move_row(last, row);
+            tracking.copy_rows(last, row, 1);
             tracking.clear_rows(last, 1);
         }
         if row != last {

@@ -50,6 +50,7 @@ pub(super) enum RowAction {
 }
 
 /// A target of rows: a group of an archetype, or an archetype without groups.
+#[derive(Default)]
 struct BulkTarget {
     archetype: u32,
     group: u32,
@@ -299,15 +300,7 @@ impl BulkTargets {
         }
         *self.by_place.entry((archetype, group)).or_insert_with(|| {
             let has_room = !storage.archetypes.rooms(archetype, group).is_empty();
-            let target = BulkTarget {
-                archetype,
-                group,
-                rows: 0,
-                has_room,
-                left: 0,
-                room: RowCursor::default(),
-            };
-            self.list.push(target);
+            self.list.push(BulkTarget { archetype, group, has_room, ..BulkTarget::default() });
             self.list.len() as u32 - 1
         })
     }

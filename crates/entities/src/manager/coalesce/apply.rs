@@ -147,14 +147,14 @@ impl CoalescedBatch {
                     // afterwards.
                     unsafe { drop_later_at(writer.staging, source.shape(), old, column, one.row) };
                 }
+                let moved = RowMove { from: one.row, to: row, rows: 1 };
                 if followed != one.chunk {
                     followed = one.chunk;
-                    let moved = RowMove { from: one.row, to: row, rows: 1 };
                     is_uniform |= target.follow(moved, source, transfer, version);
                 }
                 if is_masked {
                     let (kept, new) = (&transfer.masks_kept, &transfer.masks_new);
-                    target.enabled.follow(row, &source.enabled, one.row, kept, new);
+                    target.enabled.follow_rows(moved, &source.enabled, kept, new);
                 }
                 storage.table.relocate(one.entity, location);
                 changed |= done.written;

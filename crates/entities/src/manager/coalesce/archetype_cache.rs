@@ -69,20 +69,12 @@ impl ShapeCache {
     ) -> u32 {
         match self.by_archetype.get(archetype as usize) {
             Some(&shape) if shape != NOWHERE => shape,
-            _ => self.find_archetype(archetype, archetypes, settings),
+            _ => {
+                let number = self.of_types(&archetypes[archetype].shape.types, settings);
+                self.note_archetype(number, archetype);
+                number
+            }
         }
-    }
-
-    #[cold]
-    fn find_archetype(
-        &mut self,
-        archetype: u32,
-        archetypes: &Archetypes,
-        settings: &StorageSettings,
-    ) -> u32 {
-        let number = self.of_types(&archetypes[archetype].shape.types, settings);
-        self.note_archetype(number, archetype);
-        number
     }
 
     /// Records the archetype of a shape.
@@ -95,6 +87,7 @@ impl ShapeCache {
     }
 
     /// Returns the shape of sorted types.
+    #[cold]
     fn of_types(&mut self, types: &[ComponentType], settings: &StorageSettings) -> u32 {
         if self.list.is_empty() && !types.is_empty() {
             self.of_types(&[], settings);

@@ -102,12 +102,10 @@ impl EntityManager {
     ) -> Result<EntityMap, EntityError> {
         let destinations = self.destinations(&source.storage, found)?;
         source.sync_for_move(found.by_archetype().map(|(archetype, _)| archetype));
-        self.sync_for_destinations(&destinations);
+        self.sync_for_move(destinations.iter().map(|destination| destination.archetype));
         self.storage.table.require(found.rows());
-        for (_, runs) in found.by_archetype() {
-            for run in runs {
-                source.storage.make_unique(run.chunk)?;
-            }
+        for run in found.by_archetype().flat_map(|(_, runs)| runs) {
+            source.storage.make_unique(run.chunk)?;
         }
         let Self { storage, runs, names, world_transfers, .. } = self;
         let mut held = HeldValues::new(storage, &source.storage, found, &destinations);
@@ -188,7 +186,7 @@ impl EntityManager {
         source.storage.check_duplicable_in(archetypes())?;
         let destinations = self.destinations(&source.storage, found)?;
         source.sync_for_move(archetypes());
-        self.sync_for_destinations(&destinations);
+        self.sync_for_move(destinations.iter().map(|destination| destination.archetype));
         self.storage.table.require(found.rows());
         let Self { storage, runs, names, world_transfers, .. } = self;
         let mut held = HeldValues::new(storage, &source.storage, found, &destinations);

@@ -14,7 +14,7 @@ use crate::storage::{
 
 /// The target archetype of a source archetype.
 pub(super) struct Destination {
-    archetype: u32,
+    pub(super) archetype: u32,
     /// Its chunks have the same layout as the source chunks.
     is_same: bool,
 }
@@ -44,11 +44,6 @@ impl EntityManager {
             Ok(Destination { archetype, is_same })
         });
         all.collect()
-    }
-
-    /// Completes jobs that conflict with new rows in archetypes.
-    pub(super) fn sync_for_destinations(&self, destinations: &[Destination]) {
-        self.sync_for_move(destinations.iter().map(|destination| destination.archetype));
     }
 }
 
