@@ -369,7 +369,10 @@ impl EntityManager {
             let values = S::read(place, &mut shared.into_iter());
             match to {
                 Some(to) => self.storage.move_row(entity, location, transfer, to, &[]),
-                None => self.storage.destroy_row(entity, location, Some(&[])),
+                None => {
+                    self.storage.table.free(entity);
+                    self.storage.remove_row(location.chunk, location.row, Some(&[]));
+                }
             }
             Ok(values)
         }

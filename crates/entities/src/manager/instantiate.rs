@@ -233,12 +233,8 @@ impl EntityManager {
                 panicked = catch_unwind(replace).err();
             }
         };
-        if is_quiet {
-            // No user code runs, so that nothing can fail half way, unless a `Field` was implemented by hand.
-            reserved.fill(write);
-        } else {
-            reserved.fill_without_ids(write);
-        }
+        // Without user code nothing can fail half way, unless a `Field` was implemented by hand.
+        reserved.fill(is_quiet, write);
         reserved.commit();
         if let Some(panic) = panicked {
             self.take_back();

@@ -6,7 +6,7 @@ use std::{mem, ptr};
 use ancho_collections::FixedState;
 use hashbrown::HashMap;
 
-use super::archetype::ArchetypeShape;
+use super::archetype::{Archetype, ArchetypeShape};
 use super::arena::{ChunkMemory, OutOfMemory};
 use super::chunk::{Chunk, ChunkValues};
 use super::chunks::Chunks;
@@ -18,26 +18,15 @@ use crate::error::EntityError;
 impl Storage {
     /// Fails if there are values that cannot be duplicated.
     pub(crate) fn check_duplicable(&self) -> Result<(), EntityError> {
-        let inhabited =
-            self.archetypes.iter().filter(|(_, archetype)| !archetype.chunks.is_empty());
-        self.check_duplicable_in(inhabited.map(|(number, _)| number))
+        check_duplicable(self.inhabited())
     }
 
     /// Fails if these archetypes have types whose values cannot be duplicated.
     pub(crate) fn check_duplicable_in(
         &self,
-        mut archetypes: impl Iterator<Item = u32>,
+        archetypes: impl Iterator<Item = u32>,
     ) -> Result<(), EntityError> {
-        archetypes.try_for_each(|number| {
-            let is_refused = |ty: &&ComponentType| {
-                let value = ty.0.per_chunk.map_or(**ty, |value| value.of);
-                matches!(value.0.copying, Copying::NotAtAll)
-            };
-            match self.archetypes[number].shape.types.iter().find(is_refused) {
-                Some(&component) => Err(EntityError::NotDuplicable { component }),
-                None => Ok(()),
-            }
-        })
+        check_duplicable(archetypes.map(|number| &self.archetypes[number]))
     }
 
     /// Creates a fork: a second storage with the same entities, which shares the memory of chunks until one of the two writes
@@ -245,4 +234,17 @@ pub(crate) fn unshare(
         release(shared, chunk.shape(), &chunk.shape().dropped, chunk.len);
     }
     Ok(())
+}
+
+fn check_duplicable<'a>(
+    archetypes: impl Iterator<Item = &'a Archetype>,
+) -> Result<(), EntityError> {
+    let mut types = archetypes.flat_map(|archetype| &archetype.shape.types);
+    let is_refused = |ty: &&ComponentType| {
+        let value = ty.0.per_chunk.map_or(**ty, |value| value.of);
+        matches!(value.0.copying, Copying::NotAtAll)
+    };
+    types
+        .find(is_refused)
+        .map_or(Ok(()), |&component| Err(EntityError::NotDuplicable { component }))
 }

@@ -208,9 +208,7 @@ impl Storage {
         self.make_unique(from.chunk)?;
         let group = self.group_by(transfer, from.chunk);
         let mut reserved = ReservedRows::new(self, runs, transfer.to, group, 1)?;
-        reserved.fill_without_ids(|rows, _| {
-            transfer.written.iter().for_each(|&column| rows.write_initial(column));
-        });
+        reserved.fill(false, |rows, _| rows.write_initial(transfer.written.iter().copied()));
         reserved.keep();
         let RowRange { chunk, .. } = reserved.runs[0];
         // SAFETY:

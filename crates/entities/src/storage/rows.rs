@@ -152,27 +152,10 @@ impl Storage {
             return Ok(());
         }
         self.make_unique(at.chunk)?;
-        // SAFETY: the entity exists at this location, in a chunk that was made unique. No value was moved or dropped.
-        unsafe { self.destroy_row(entity, at, None) };
-        Ok(())
-    }
-
-    /// Removes an entity and its row.
-    ///
-    /// # Safety
-    ///
-    /// - the entity exists at this location, and the memory of its chunk is unshared
-    /// - `left` names the columns whose values were neither moved nor dropped; `None` are all
-    #[inline]
-    pub(crate) unsafe fn destroy_row(
-        &mut self,
-        entity: Entity,
-        at: Location,
-        left: Option<&[u32]>,
-    ) {
         self.table.free(entity);
-        // SAFETY: the contract of this function is that of `remove_row`.
-        unsafe { self.remove_row(at.chunk, at.row, left) };
+        // SAFETY: the row exists, in a chunk that was made unique. No value was moved or dropped.
+        unsafe { self.remove_row(at.chunk, at.row, None) };
+        Ok(())
     }
 
     /// Finishes a removal in the rare cases: drops the values that were left behind the last row, and updates the lists of

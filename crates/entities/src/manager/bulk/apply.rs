@@ -110,8 +110,7 @@ impl<'s> BulkPlan<'s> {
         for row_move in &self.lists.moves {
             // SAFETY: the moves have distinct reserved rows.
             let mut rows = unsafe { self.reserved.rows(row_move.to) };
-            let written = &transfers[row_move.transfer].written;
-            written.iter().for_each(|&column| rows.write_initial(column));
+            rows.write_initial(transfers[row_move.transfer].written.iter().copied());
             self.reserved.hold(rows);
         }
         for (step, transfer, shape) in self.whole_steps(transfers) {

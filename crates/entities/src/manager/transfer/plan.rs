@@ -87,9 +87,13 @@ impl<'d> HeldValues<'d> {
         Self { storage, known, expected }
     }
 
-    /// Returns whether the new ids are those that the values were remapped to.
-    pub(super) fn is_expected(&self, map: &EntityMap) -> bool {
-        self.expected.as_ref().is_none_or(|expected| expected.iter().eq(map.iter()))
+    /// Checks in debug builds that the new ids are those that shared values refer to.
+    pub(super) fn compare_ids(&self, map: &EntityMap) {
+        let is_same = |expected: &EntityMap| expected.iter().eq(map.iter());
+        debug_assert!(
+            self.expected.as_ref().is_none_or(is_same),
+            "the ids are others than expected"
+        );
     }
 }
 
