@@ -195,15 +195,8 @@ impl EntityManager {
         entities: &[Entity],
         sets: Vec<S>,
     ) -> Result<usize, Rejected<Vec<S>, EntityError>> {
-        let (expected, found) = (entities.len(), sets.len());
-        let mut first = None;
-        S::types(&mut |ty| _ = first.get_or_insert(ty));
-        let checked = match first {
-            Some(component) if expected != found => {
-                Err(EntityError::WrongCount { component, expected, found })
-            }
-            _ => self.check_changes::<S>(entities, SetOperation::Add),
-        };
+        let checked = check_count::<S>(entities.len(), sets.len())
+            .and_then(|()| self.check_changes::<S>(entities, SetOperation::Add));
         if let Err(error) = checked {
             return Err(Rejected { value: sets, error });
         }

@@ -5,7 +5,6 @@
 )]
 
 use std::any::type_name;
-use std::marker::PhantomData;
 use std::num::NonZero;
 use std::{fmt, slice};
 
@@ -295,14 +294,11 @@ pub(super) fn info<T: ManagedComponent>(index: u32) -> TypeInfo {
         },
         hash: hash_boxes::<T>,
         remap: T::HAS_ENTITIES.then_some(remap_boxes::<T>),
-        ..TypeInfo::of_wrapper::<Managed<T>, T>(index, "Managed", T::name(), ShapeOf::<T>::SHAPE)
+        ..TypeInfo::of_wrapper::<Managed<T>, T>(index, "Managed", T::name(), Managed::<T>::SHAPE)
     }
 }
 
-/// The shape of the column's values, as a constant.
-struct ShapeOf<T>(PhantomData<T>);
-
-impl<T: ManagedComponent> ShapeOf<T> {
+impl<T: ManagedComponent> Managed<T> {
     /// The shape of a box. Its bytes are neither read nor written directly.
     const SHAPE: &'static Shape = &Shape::new::<Box<T>>("Managed", FieldKind::Boxed(shape_of::<T>))
         .with_entities(T::HAS_ENTITIES);

@@ -102,7 +102,7 @@ pub(super) unsafe fn write_clones<T: BufferElement>(
     impl<T: BufferElement> Drop for New<T> {
         fn drop(&mut self) {
             // SAFETY: the buffer was written, and no other code has access to it.
-            unsafe { (*self.0).free(&LayoutOf::<T>::LAYOUT) }
+            unsafe { drop_buffer::<T>(self.0) }
         }
     }
 
@@ -450,19 +450,6 @@ impl Header {
             // SAFETY: the address is that of a buffer of this layout, which no other code uses. It has at most `capacity` elements,
             // and the new capacity is not smaller.
             unsafe { Self::set_capacity(this, layout, needed.max(doubled).max(LEAST)) };
-        }
-    }
-
-    /// Frees the heap block, if any, without dropping its elements.
-    ///
-    /// # Safety
-    ///
-    /// - the header is that of a buffer of this layout
-    /// - its elements are not used afterwards
-    pub(super) unsafe fn free(self, layout: &BufferLayout) {
-        if !self.heap.is_null() {
-            // SAFETY: the block was allocated for this capacity, and is not used afterwards.
-            unsafe { alloc::dealloc(self.heap, layout.block(self.capacity)) };
         }
     }
 }

@@ -6,8 +6,7 @@ use std::ops::{Deref, DerefMut, RangeBounds};
 use std::ptr::NonNull;
 use std::{fmt, ptr, slice};
 
-use super::element::LayoutOf;
-use super::element::{check_range, no_element, no_place, too_many, too_small};
+use super::element::{BufferMisuse, LayoutOf, check_range, refuse, too_many};
 use super::{BufferElement, BufferLayout, Header};
 use crate::field::Field;
 
@@ -181,7 +180,7 @@ impl<'w, T, S: BufferElement> DynamicBuffer<'w, T, S> {
     #[track_caller]
     pub fn set_capacity(&mut self, capacity: usize) {
         if capacity < self.len() {
-            too_small::<S>(capacity, self.len());
+            refuse::<S>(&BufferMisuse::SmallCapacity(capacity), self.len());
         }
         let capacity = u32::try_from(capacity).unwrap_or_else(|_| too_many(capacity));
         // SAFETY: the header is that of a buffer of this layout with at most `capacity` elements, and it is borrowed mutably.
@@ -400,7 +399,7 @@ impl<T, S: BufferElement> DynamicBuffer<'_, T, S> {
     pub fn insert(&mut self, index: usize, element: T) {
         let len = self.len();
         if index > len {
-            no_place::<S>(index, len);
+            refuse::<S>(&BufferMisuse::NoPlace(index), len);
         }
         self.reserve(1);
         // SAFETY: the capacity covers one more element. Elements from the index on move by one, and the gap is overwritten.
@@ -421,7 +420,7 @@ impl<T, S: BufferElement> DynamicBuffer<'_, T, S> {
     pub fn remove(&mut self, index: usize) -> T {
         let len = self.len();
         if index >= len {
-            no_element::<S>(index, len);
+            refuse::<S>(&BufferMisuse::NoElement(index), len);
         }
         // SAFETY: the element exists. It is overwritten by later elements, or the length no longer includes its slot.
         unsafe {
@@ -442,7 +441,7 @@ impl<T, S: BufferElement> DynamicBuffer<'_, T, S> {
     pub fn swap_remove(&mut self, index: usize) -> T {
         let len = self.len();
         if index >= len {
-            no_element::<S>(index, len);
+            refuse::<S>(&BufferMisuse::NoElement(index), len);
         }
         // SAFETY: both elements exist and may be the same. The length no longer includes the last slot.
         unsafe {
@@ -588,10 +587,7 @@ impl<T, S: BufferElement> DynamicBuffer<'_, T, S> {
     #[track_caller]
     pub fn resize_with(&mut self, len: usize, mut make: impl FnMut() -> T) {
         self.truncate(len);
-        let more = len - self.len();
-        self.reserve(more);
-        // SAFETY: room for `more` elements was reserved.
-        unsafe { self.fill(more, |_| make()) };
+        self.append(len - self.len(), |_| make());
     }
 
     /// Appends clones of all elements of a slice. Unity's `AddRange`.
@@ -604,9 +600,7 @@ impl<T, S: BufferElement> DynamicBuffer<'_, T, S> {
     where
         T: Clone,
     {
-        self.reserve(elements.len());
-        // SAFETY: room for all elements of the slice was reserved.
-        unsafe { self.fill(elements.len(), |index| elements[index].clone()) };
+        self.append(elements.len(), |index| elements[index].clone());
     }
 
     /// Replaces all elements with clones of those of a slice. Unity's `CopyFrom`.
@@ -622,16 +616,12 @@ impl<T, S: BufferElement> DynamicBuffer<'_, T, S> {
     {
         self.reserve(elements.len().saturating_sub(self.len()));
         self.clear();
-        // SAFETY: room for all elements of the slice was reserved.
-        unsafe { self.fill(elements.len(), |index| elements[index].clone()) };
+        self.append(elements.len(), |index| elements[index].clone());
     }
 
     /// Appends `count` results of `make`. Results before a panic stay in the buffer.
-    ///
-    /// # Safety
-    ///
-    /// - the capacity covers `count` more elements
-    unsafe fn fill(&mut self, count: usize, mut make: impl FnMut(usize) -> T) {
+    #[track_caller]
+    fn append(&mut self, count: usize, mut make: impl FnMut(usize) -> T) {
         /// A guard that sets the length when dropped. Setting it in the loop would write to memory each time.
         struct Count<'a, 'w, T, S: BufferElement> {
             buffer: &'a mut DynamicBuffer<'w, T, S>,
@@ -645,6 +635,7 @@ impl<T, S: BufferElement> DynamicBuffer<'_, T, S> {
             }
         }
 
+        self.reserve(count);
         let len = self.len();
         let first = self.first();
         let mut counted = Count { buffer: self, len };

@@ -147,26 +147,37 @@ impl<T: BufferElement> LayoutOf<T> {
     pub(super) const LAYOUT: BufferLayout = BufferLayout::of::<T>();
 }
 
-/// Panics with A0066 for an index out of bounds.
-#[cold]
-#[track_caller]
-pub(super) fn no_element<S: BufferElement>(index: usize, len: usize) -> ! {
-    let name = S::name();
-    panic!(
-        "A0066: index {index} is out of bounds for a buffer of `{name}` with {len} elements; compare the index with \
-         `len()` first"
-    )
+/// A wrong argument of a method of a buffer.
+pub(super) enum BufferMisuse {
+    NoElement(usize),
+    NoPlace(usize),
+    NoRange(usize, usize),
+    SmallCapacity(usize),
 }
 
-/// Panics with A0066 for an insertion behind the end.
+/// Panics for a wrong argument, with A0067 for a capacity below the length, and with A0066 for all others.
 #[cold]
 #[track_caller]
-pub(super) fn no_place<S: BufferElement>(index: usize, len: usize) -> ! {
+pub(super) fn refuse<S: BufferElement>(misuse: &BufferMisuse, len: usize) -> ! {
     let name = S::name();
-    panic!(
-        "A0066: cannot insert at index {index} of a buffer of `{name}` with {len} elements; insert at 0 to {len}, or \
-         use `push`"
-    )
+    match *misuse {
+        BufferMisuse::NoElement(index) => panic!(
+            "A0066: index {index} is out of bounds for a buffer of `{name}` with {len} elements; compare the index \
+             with `len()` first"
+        ),
+        BufferMisuse::NoPlace(index) => panic!(
+            "A0066: cannot insert at index {index} of a buffer of `{name}` with {len} elements; insert at 0 to {len}, \
+             or use `push`"
+        ),
+        BufferMisuse::NoRange(start, end) => panic!(
+            "A0066: the range {start}..{end} is out of bounds for a buffer of `{name}` with {len} elements; use a range \
+             within 0..{len}"
+        ),
+        BufferMisuse::SmallCapacity(capacity) => panic!(
+            "A0067: a buffer of `{name}` with {len} elements cannot have a capacity of {capacity}; `truncate` it first, or \
+             use `shrink_to_fit`"
+        ),
+    }
 }
 
 /// Returns the bounds of a range of a buffer.
@@ -191,29 +202,11 @@ pub(super) fn check_range<S: BufferElement>(
     };
     match (start, end) {
         (Some(start), Some(end)) if start <= end && end <= len => (start, end),
-        _ => no_range::<S>(start.unwrap_or(usize::MAX), end.unwrap_or(usize::MAX), len),
+        _ => {
+            let (start, end) = (start.unwrap_or(usize::MAX), end.unwrap_or(usize::MAX));
+            refuse::<S>(&BufferMisuse::NoRange(start, end), len)
+        }
     }
-}
-
-#[cold]
-#[track_caller]
-fn no_range<S: BufferElement>(start: usize, end: usize, len: usize) -> ! {
-    let name = S::name();
-    panic!(
-        "A0066: the range {start}..{end} is out of bounds for a buffer of `{name}` with {len} elements; use a range \
-         within 0..{len}"
-    )
-}
-
-/// Panics with A0067 for a capacity below the length.
-#[cold]
-#[track_caller]
-pub(super) fn too_small<S: BufferElement>(capacity: usize, len: usize) -> ! {
-    let name = S::name();
-    panic!(
-        "A0067: a buffer of `{name}` with {len} elements cannot have a capacity of {capacity}; `truncate` it first, or \
-         use `shrink_to_fit`"
-    )
 }
 
 /// Panics with A0068 for more elements than a buffer can have.

@@ -32,7 +32,7 @@ pub struct WriteGroup {
 impl WriteGroup {
     /// Returns the group of a component.
     pub const fn of<T: Component>() -> Self {
-        Self { target: TypeId::of::<T>, beyond: groups_of::<T> }
+        Self { target: TypeId::of::<T>, beyond: || T::WRITE_GROUPS }
     }
 
     /// Returns the target type.
@@ -44,10 +44,6 @@ impl WriteGroup {
     pub(crate) fn beyond(self) -> &'static [Self] {
         (self.beyond)()
     }
-}
-
-fn groups_of<T: Component>() -> &'static [WriteGroup] {
-    T::WRITE_GROUPS
 }
 
 impl PartialEq for WriteGroup {

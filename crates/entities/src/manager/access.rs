@@ -205,7 +205,7 @@ impl EntityManager {
         }
         let version = self.storage.version;
         for at in [from, to] {
-            if self.storage.chunks[at.chunk].note_written_row(at.row, version) {
+            if self.storage.chunks[at.chunk].note_written_rows(at.row, 1, version) {
                 self.storage.chunks.note_uniform(at.chunk);
             }
         }

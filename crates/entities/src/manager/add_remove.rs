@@ -15,8 +15,7 @@ use crate::error::EntityError;
 use crate::set::ComponentSet;
 use crate::shared::{Shared, SharedComponent};
 use crate::storage::{
-    DropColumns, INLINE_SHARED, InlineVec, Location, RowPlace, SetOperation, SlotMut, Storage,
-    Transfer,
+    INLINE_SHARED, InlineVec, Location, RowPlace, SetOperation, SlotMut, Storage, Transfer,
 };
 
 /// The operation whose last transfer is cached.
@@ -155,7 +154,7 @@ impl EntityManager {
         let from = self.storage.archetype_at(location);
         let number = self.transfer_of::<S>(from, change)?;
         if change == SetOperation::Add {
-            self.remember_transfer::<S>(from, number, Recent::Add);
+            self.remember_transfer(TypeId::of::<S>(), from, number, Recent::Add);
         }
         self.check_transfer(entity, number, change)?;
         let transfer = &self.transfers[number];
@@ -269,15 +268,8 @@ impl EntityManager {
 
     #[inline(never)]
     fn remove_with_care<S: ComponentSet>(&mut self, entity: Entity) -> Result<bool, EntityError> {
-        let Some(location) = self.storage.table.locate(entity) else {
-            // A set that cannot be is an error also where there is nothing to be removed.
-            self.set_number::<S>()?;
-            return if self.strict { Err(self.no_such(entity)) } else { Ok(false) };
-        };
-        let from = self.storage.archetype_at(location);
-        let number = self.transfer_of::<S>(from, SetOperation::Remove)?;
-        self.remember_transfer::<S>(from, number, Recent::Remove);
-        self.remove_by(entity, location, number)
+        let set = self.set_number::<S>()?;
+        self.remove_set(entity, set, Some(TypeId::of::<S>()))
     }
 
     /// Removes those of the components that an entity has. Returns whether it had one.
@@ -293,22 +285,25 @@ impl EntityManager {
         types: &[ComponentType],
     ) -> Result<bool, EntityError> {
         let set = self.set_number_of(types)?;
+        self.remove_set(entity, set, None)
+    }
+
+    /// Removes the components of a set. The transfer is cached for the type, if one is given.
+    #[inline]
+    fn remove_set(
+        &mut self,
+        entity: Entity,
+        set: u32,
+        ty: Option<TypeId>,
+    ) -> Result<bool, EntityError> {
         let Some(location) = self.storage.table.locate(entity) else {
             return if self.strict { Err(self.no_such(entity)) } else { Ok(false) };
         };
         let from = self.storage.archetype_at(location);
         let number = self.transfer(from, set, SetOperation::Remove)?;
-        self.remove_by(entity, location, number)
-    }
-
-    /// Removes the components that a transfer takes away.
-    #[inline]
-    fn remove_by(
-        &mut self,
-        entity: Entity,
-        location: Location,
-        number: u32,
-    ) -> Result<bool, EntityError> {
+        if let Some(ty) = ty {
+            self.remember_transfer(ty, from, number, Recent::Remove);
+        }
         self.check_transfer(entity, number, SetOperation::Remove)?;
         let transfer = &self.transfers[number];
         if transfer.present.is_none() {
@@ -374,7 +369,10 @@ impl EntityManager {
             let values = S::read(place, &mut shared.into_iter());
             match to {
                 Some(to) => self.storage.move_row(entity, location, transfer, to, &[]),
-                None => self.storage.destroy_row(entity, location, DropColumns::Only(&[])),
+                None => {
+                    self.storage.table.free(entity);
+                    self.storage.remove_row(location.chunk, location.row, Some(&[]));
+                }
             }
             Ok(values)
         }
@@ -455,10 +453,9 @@ impl EntityManager {
     }
 
     /// Caches a transfer that only moves values.
-    fn remember_transfer<S: ComponentSet>(&mut self, from: u32, number: u32, change: Recent) {
+    fn remember_transfer(&mut self, set: TypeId, from: u32, number: u32, change: Recent) {
         let transfer = &self.transfers[number];
         if !self.strict && transfer.to != from && transfer.left.is_empty() && !transfer.ends {
-            let set = TypeId::of::<S>();
             // The next call finds the chunk.
             let way = RecentTransfer { set, from, transfer: number, to: 0, room_changes: u64::MAX };
             self.recent_transfers[change as usize] = way;

@@ -201,15 +201,14 @@ pub(crate) struct SetLayout {
     pub(crate) columns: Box<[u32]>,
     /// The offsets of the columns.
     pub(crate) offsets: Box<[u32]>,
+    /// The source of each shared value of an entity that is created from the set, in the order of the archetype's columns.
+    pub(crate) shared: Box<[SharedSource]>,
 }
 
 /// All sets, by their numbers.
 #[derive(Default)]
 pub(crate) struct Sets {
     list: Vec<SetPlan>,
-    /// For each set with a layout, the source of each shared value, in the order of the archetype's columns. Outside of the plans, since
-    /// most sets have none.
-    shared: Vec<Box<[SharedSource]>>,
     by_type: HashMap<TypeId, u32, FixedState>,
     by_types: HashMap<Box<[ComponentType]>, u32, FixedState>,
     /// Cache of the last sets: often entities have the same components, or a few sets alternate.
@@ -283,7 +282,6 @@ impl Sets {
         sort(&mut sorted)?;
         let number = u32::try_from(self.list.len()).expect("fewer sets than entities");
         self.list.push(SetPlan { types: types.into(), sorted: sorted.into(), layout: None });
-        self.shared.push(Box::default());
         self.by_types.insert(types.into(), number);
         Ok(number)
     }
@@ -293,26 +291,14 @@ impl Sets {
         &self.list[number as usize]
     }
 
+    pub(super) fn set_layout(&mut self, number: u32, layout: SetLayout) {
+        self.list[number as usize].layout = Some(layout);
+    }
+
     /// Returns the archetype and columns of a set, which were found before.
     #[inline]
     pub(super) fn layout(&self, number: u32) -> &SetLayout {
         self.get(number).layout.as_ref().expect("it was found before")
-    }
-
-    /// Returns the sources of the shared values of an entity that is created from a set with a layout.
-    pub(crate) fn shared_sources(&self, number: u32) -> &[SharedSource] {
-        &self.shared[number as usize]
-    }
-
-    /// Sets the layout of a set.
-    pub(crate) fn set_layout(
-        &mut self,
-        number: u32,
-        layout: SetLayout,
-        shared: Box<[SharedSource]>,
-    ) {
-        self.list[number as usize].layout = Some(layout);
-        self.shared[number as usize] = shared;
     }
 }
 
@@ -345,7 +331,7 @@ impl EntityManager {
         change: SetOperation,
     ) -> Result<u32, EntityError> {
         let edge = Edge { from, set, change };
-        match self.transfers.get(edge) {
+        match self.transfers.find(edge) {
             Some(number) => Ok(number),
             None => self.find_transfer(edge),
         }

@@ -14,7 +14,7 @@ use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::managed::ManagedComponent;
 use crate::shared::SharedComponent;
-use crate::storage::{Archetypes, Chunk, Chunks, SharedValues, StorageSettings, unshare};
+use crate::storage::{Chunk, Storage};
 use crate::version::Version;
 
 /// A view of a chunk: entities of one archetype, with contiguous columns of components.
@@ -38,13 +38,14 @@ use crate::version::Version;
 #[derive(Clone, Copy)]
 pub struct ArchetypeChunk<'w> {
     pub(crate) chunk: &'w Chunk,
-    archetype: Archetype,
-    /// The tables of shared values.
-    pub(super) archetypes: &'w Archetypes,
-    pub(super) values: &'w SharedValues,
+    storage: &'w Storage,
 }
 
 impl<'w> ArchetypeChunk<'w> {
+    fn new(storage: &'w Storage, number: u32) -> Self {
+        Self { chunk: &storage.chunks[number], storage }
+    }
+
     /// Returns the number of entities, which is never zero.
     #[expect(clippy::len_without_is_empty, reason = "there are no empty chunks")]
     pub fn len(&self) -> usize {
@@ -58,7 +59,7 @@ impl<'w> ArchetypeChunk<'w> {
 
     /// Returns the archetype of the entities.
     pub fn archetype(&self) -> Archetype {
-        self.archetype
+        Archetype::new(self.chunk.archetype, self.chunk.shape().serial)
     }
 
     /// The entities.
@@ -152,24 +153,14 @@ impl fmt::Debug for ArchetypeChunk<'_> {
 
 /// A chunk whose components can be changed.
 pub struct ArchetypeChunkMut<'w> {
-    chunks: &'w mut Chunks,
+    storage: &'w mut Storage,
     number: u32,
-    archetype: Archetype,
-    archetypes: &'w Archetypes,
-    values: &'w SharedValues,
-    settings: &'w StorageSettings,
-    version: Version,
 }
 
 impl ArchetypeChunkMut<'_> {
     /// Returns a view for reading.
     pub fn as_chunk(&self) -> ArchetypeChunk<'_> {
-        ArchetypeChunk {
-            chunk: &self.chunks[self.number],
-            archetype: self.archetype,
-            archetypes: self.archetypes,
-            values: self.values,
-        }
+        ArchetypeChunk::new(self.storage, self.number)
     }
 
     /// Returns the values of a component for writing, in the order of the entities, and marks them as changed.
@@ -179,32 +170,30 @@ impl ArchetypeChunkMut<'_> {
     /// If the entities lack it: the error names the first of them. If the memory is shared with a fork, and a copy cannot be allocated.
     pub fn slice_mut<T: Component>(&mut self) -> Result<&mut [T], EntityError> {
         let first = self.column_mut(ComponentType::of::<T>())?.cast::<T>();
-        let count = self.chunks[self.number].len as usize;
+        let count = self.storage.chunks[self.number].len as usize;
         // SAFETY: the column has a value for each entity, in unshared memory, and the world is borrowed mutably.
         Ok(unsafe { slice::from_raw_parts_mut(first, count) })
     }
 
     /// Returns the start of a column in unshared memory, and marks the component as changed.
     pub(super) fn column_mut(&mut self, ty: ComponentType) -> Result<*mut u8, EntityError> {
-        let chunk = &self.chunks[self.number];
+        let chunk = &self.storage.chunks[self.number];
         let missing = EntityError::MissingComponent { entity: chunk.entities()[0], component: ty };
         let found = chunk.find(ty).ok_or(missing)?;
-        if chunk.may_be_shared() {
-            unshare(self.chunks, self.number, self.settings)?;
-        }
-        let chunk = &self.chunks[self.number];
+        self.storage.make_unique(self.number)?;
+        let chunk = &self.storage.chunks[self.number];
         // SAFETY: jobs that use the component were completed, and other jobs do not read its versions.
-        unsafe { chunk.note_written_beside(found.column, 0, chunk.len, self.version) };
+        unsafe { chunk.note_written_beside(found.column, 0, chunk.len, self.storage.version) };
         Ok(chunk.column(found.offset))
     }
 
     /// Returns the address of a chunk component, which is unshared, and marks it as changed.
     pub(super) fn value_mut(&mut self, ty: ComponentType) -> Result<NonNull<u8>, EntityError> {
-        let chunk = &self.chunks[self.number];
+        let chunk = &self.storage.chunks[self.number];
         let missing = EntityError::MissingComponent { entity: chunk.entities()[0], component: ty };
         let (column, value) = chunk.find_value(ty).ok_or(missing)?;
         // SAFETY: jobs that use the component were completed, and other jobs do not read its versions.
-        unsafe { chunk.set_version_beside(column, self.version) };
+        unsafe { chunk.set_version_beside(column, self.storage.version) };
         Ok(value)
     }
 }
@@ -218,13 +207,7 @@ impl fmt::Debug for ArchetypeChunkMut<'_> {
 impl EntityManager {
     /// Returns a chunk that exists. Jobs may be using its columns, but not its ids.
     pub(crate) fn chunk(&self, number: u32) -> ArchetypeChunk<'_> {
-        let chunk = &self.storage.chunks[number];
-        ArchetypeChunk {
-            chunk,
-            archetype: self.archetype_handle(chunk.archetype),
-            archetypes: &self.storage.archetypes,
-            values: &self.storage.shared,
-        }
+        ArchetypeChunk::new(&self.storage, number)
     }
 
     /// Iterates over all chunks: archetypes in the order of their creation, each with its chunks.
@@ -262,18 +245,10 @@ impl EntityManager {
     pub fn for_each_chunk_mut(&mut self, mut function: impl FnMut(ArchetypeChunkMut<'_>)) {
         self.jobs.sync_all();
         let storage = &mut self.storage;
-        for (number, owner) in storage.archetypes.iter() {
-            let archetype = Archetype::new(number, owner.shape.serial);
-            for &chunk in &owner.chunks {
-                function(ArchetypeChunkMut {
-                    chunks: &mut storage.chunks,
-                    number: chunk,
-                    archetype,
-                    archetypes: &storage.archetypes,
-                    values: &storage.shared,
-                    settings: &storage.settings,
-                    version: storage.version,
-                });
+        for archetype in 0..storage.archetypes.len() as u32 {
+            for at in 0..storage.archetypes[archetype].chunks.len() {
+                let number = storage.archetypes[archetype].chunks[at];
+                function(ArchetypeChunkMut { storage, number });
             }
         }
     }
@@ -438,8 +413,7 @@ impl<'w> ArchetypeChunk<'w> {
     /// ```
     pub fn shared<T: SharedComponent>(&self) -> Option<&'w T> {
         let ty = ComponentType::of_shared::<T>();
-        let (table, index) = self.archetypes.shared_place(self.chunk, ty)?;
-        self.values.value(table, index).downcast_ref()
+        self.storage.shared_value(self.chunk, ty)?.downcast_ref()
     }
 }
 

@@ -22,26 +22,17 @@ impl EntityManager {
     // A call would take a fifth of the time.
     #[inline(always)]
     pub fn despawn(&mut self, entity: Entity) -> Result<bool, EntityError> {
-        if self.jobs.are_live() {
+        let removed = if self.jobs.are_live() {
             // Opening the slot may copy its page, which jobs may be reading.
-            return self.despawn_after_jobs(entity);
-        }
-        match self.storage.destroy_simply(entity) {
+            Err(self.storage.table.locate(entity))
+        } else {
+            self.storage.destroy_simply(entity)
+        };
+        match removed {
             Ok(()) => Ok(true),
             Err(Some(location)) => self.despawn_with_care(entity, location),
             Err(None) if self.strict => Err(self.no_such(entity)),
             Err(None) => Ok(false),
-        }
-    }
-
-    /// Despawns an entity while jobs are live, after waiting for conflicting ones.
-    #[cold]
-    #[inline(never)]
-    fn despawn_after_jobs(&mut self, entity: Entity) -> Result<bool, EntityError> {
-        match self.storage.table.locate(entity) {
-            Some(location) => self.despawn_with_care(entity, location),
-            None if self.strict => Err(self.no_such(entity)),
-            None => Ok(false),
         }
     }
 

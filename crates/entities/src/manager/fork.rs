@@ -13,9 +13,7 @@ use crate::storage::Storage;
 
 impl EntityManager {
     pub(crate) fn fork(&mut self) -> Result<Self, EntityError> {
-        if let Some(component) = self.storage.not_duplicable() {
-            return Err(EntityError::NotDuplicable { component });
-        }
+        self.storage.check_duplicable()?;
         self.jobs.sync_all();
         // The fork does not have the reserved ids, and has to continue as this world does.
         self.reclaim_returned_ids();
@@ -166,9 +164,7 @@ impl EntityManager {
         if !self.storage.settings.has_same_layout(&source.storage.settings) {
             return Err(EntityError::DifferentChunks);
         }
-        if let Some(component) = source.storage.not_duplicable() {
-            return Err(EntityError::NotDuplicable { component });
-        }
+        source.storage.check_duplicable()?;
         source.jobs.sync_all();
         self.jobs.sync_all();
         // This runs user code, and may fail. Nothing was changed yet.

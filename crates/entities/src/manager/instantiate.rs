@@ -104,8 +104,9 @@ impl EntityManager {
     /// ```
     pub fn copy_entities(&mut self, entities: &[Entity]) -> Result<EntityMap, EntityError> {
         let mut lists = self.instance_lists.take().unwrap_or_default();
+        entities.iter().for_each(|&entity| _ = lists.members.insert(entity));
         let made = self
-            .list_copied(entities, &mut lists)
+            .list_members_as_sources(&mut lists, SetOperation::Copy)
             .and_then(|()| self.instantiate_sources(&mut lists, 1));
         let map = made.map(|_| {
             let mut map = EntityMap::default();
@@ -123,20 +124,7 @@ impl EntityManager {
         map
     }
 
-    /// Lists the entities to copy, each once.
-    fn list_copied(
-        &mut self,
-        entities: &[Entity],
-        lists: &mut InstanceMemory,
-    ) -> Result<(), EntityError> {
-        entities.iter().for_each(|&entity| _ = lists.members.insert(entity));
-        for &entity in &*lists.members {
-            lists.sources.push(self.source(entity, SetOperation::Copy)?);
-        }
-        Ok(())
-    }
-
-    /// Lists the entity to instantiate, or the members of its group, each once.
+    /// Lists an entity, or its group, to be instantiated.
     fn list_sources(
         &mut self,
         source: Entity,
@@ -144,16 +132,25 @@ impl EntityManager {
     ) -> Result<(), EntityError> {
         let group = self.group_of(source);
         match group.first() {
-            None => lists.sources.push(self.source(source, SetOperation::Instantiate)?),
+            None => _ = lists.members.insert(source),
             Some(first) if first.0 == source => {
                 group.iter().for_each(|member| _ = lists.members.insert(member.0));
-                for &member in &*lists.members {
-                    lists.sources.push(self.source(member, SetOperation::Instantiate)?);
-                }
             }
             Some(first) => {
                 return Err(EntityError::GroupWithoutRoot { root: source, first: first.0 });
             }
+        }
+        self.list_members_as_sources(lists, SetOperation::Instantiate)
+    }
+
+    /// Lists the members as sources of this operation.
+    fn list_members_as_sources(
+        &mut self,
+        lists: &mut InstanceMemory,
+        change: SetOperation,
+    ) -> Result<(), EntityError> {
+        for &member in &*lists.members {
+            lists.sources.push(self.source(member, change)?);
         }
         Ok(())
     }
@@ -236,12 +233,8 @@ impl EntityManager {
                 panicked = catch_unwind(replace).err();
             }
         };
-        if is_quiet {
-            // No user code runs, so that nothing can fail half way, unless a `Field` was implemented by hand.
-            reserved.fill(write);
-        } else {
-            reserved.fill_without_ids(write);
-        }
+        // Without user code nothing can fail half way, unless a `Field` was implemented by hand.
+        reserved.fill(is_quiet, write);
         reserved.commit();
         if let Some(panic) = panicked {
             self.take_back();

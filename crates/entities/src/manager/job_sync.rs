@@ -30,8 +30,10 @@ impl EntityManager {
     /// Completes jobs that conflict with a write to a value of an entity.
     #[inline(always)]
     pub(super) fn sync_for_write(&self, entity: Entity, ty: ComponentType) {
-        if self.jobs.are_live() {
-            self.wait_to_write(entity, ty);
+        if self.jobs.are_live()
+            && let Some(location) = self.storage.table.locate(entity)
+        {
+            self.wait_to_write_at(location, &[ty]);
         }
     }
 
@@ -75,16 +77,9 @@ impl EntityManager {
         there.map(|location| self.storage.archetype_at(location))
     }
 
-    #[cold]
-    #[inline(never)]
-    fn wait_to_write(&self, entity: Entity, ty: ComponentType) {
-        if let Some(location) = self.storage.table.locate(entity) {
-            self.wait_to_write_at(location, &[ty]);
-        }
-    }
-
     /// Waits until values of these types can be written in a chunk.
     #[cold]
+    #[inline(never)]
     fn wait_to_write_at(&self, location: Location, types: &[ComponentType]) {
         let chunk = &self.storage.chunks[location.chunk];
         let copied =

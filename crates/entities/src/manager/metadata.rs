@@ -3,7 +3,7 @@
 use std::any::{Any, TypeId};
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 
 use ancho_collections::FixedState;
 use hashbrown::HashMap;
@@ -158,12 +158,6 @@ impl EntityManager {
 #[derive(Clone, Default)]
 pub(super) struct Caches(Vec<(TypeId, Arc<dyn Any + Send + Sync>)>);
 
-impl fmt::Debug for Caches {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Caches").field("count", &self.0.len()).finish()
-    }
-}
-
 /// The last runs of a world's systems at the time of a fork.
 #[derive(Debug)]
 pub(crate) struct LastRuns {
@@ -182,14 +176,8 @@ pub(crate) struct LastRun {
     pub(crate) has_started: bool,
 }
 
-/// The number of managers that were created.
-static MANAGERS: AtomicU64 = AtomicU64::new(0);
-
-/// Returns an id that no other manager has. It is never zero.
-pub(super) fn new_id() -> u64 {
-    // Relaxed: the ids only have to differ.
-    MANAGERS.fetch_add(1, Ordering::Relaxed) + 1
-}
+/// Counts managers, so that each has an id of its own.
+pub(super) static MANAGERS: AtomicU64 = AtomicU64::new(1);
 
 impl EntityManager {
     /// Removes the cache of a type and returns it, if there is one.

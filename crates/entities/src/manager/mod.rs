@@ -25,6 +25,7 @@ use std::cell::Cell;
 use std::fmt;
 use std::marker::PhantomData;
 use std::mem;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ancho_jobs::JobPool;
@@ -142,7 +143,8 @@ impl EntityManager {
 
     fn with_storage(storage: Storage, jobs: Jobs, strict: bool) -> Self {
         Self {
-            id: metadata::new_id(),
+            // Relaxed: the ids only have to differ.
+            id: metadata::MANAGERS.fetch_add(1, Relaxed),
             storage,
             queries: QueryCache::default(),
             jobs,
@@ -346,8 +348,8 @@ impl EntityManager {
         let (columns, offsets): (Vec<_>, Vec<_>) =
             found.map(|found| (found.column, found.offset)).unzip();
         let shared = given_sources(shape, &plan.types);
-        let layout = SetLayout { archetype, columns: columns.into(), offsets: offsets.into() };
-        self.sets.set_layout(set, layout, shared);
+        let (columns, offsets) = (columns.into(), offsets.into());
+        self.sets.set_layout(set, SetLayout { archetype, columns, offsets, shared });
         Ok(())
     }
 }

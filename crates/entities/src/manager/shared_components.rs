@@ -169,10 +169,9 @@ impl EntityManager {
     /// assert_eq!(world.shared_reference_count(&Team(4)), 0);
     /// ```
     pub fn shared_reference_count<T: SharedComponent>(&self, value: &T) -> usize {
-        match self.find_shared(value) {
-            Some((table, index)) => self.storage.shared.references(table, index) as usize,
-            None => 0,
-        }
+        let shared = &self.storage.shared;
+        let Some(table) = shared.table(ComponentType::of_shared::<T>()) else { return 0 };
+        shared.find(table, value).map_or(0, |index| shared.references(table, index) as usize)
     }
 
     /// Returns a number that rises when entities with this value of a shared component are created, despawned or moved.
@@ -222,12 +221,6 @@ impl EntityManager {
         }
         sum
     }
-
-    /// Returns the table and index of a value.
-    fn find_shared<T: SharedComponent>(&self, value: &T) -> Option<(u32, u32)> {
-        let table = self.storage.shared.table(ComponentType::of_shared::<T>())?;
-        Some((table, self.storage.shared.find(table, value).ok()?))
-    }
 }
 
 impl EntityManager {
@@ -266,25 +259,14 @@ impl EntityManager {
         Ok(())
     }
 
-    /// Returns the group of a set's archetype with the set's values. It may have no chunks yet.
-    pub(super) fn group_of_set<S: ComponentSet>(
-        &mut self,
-        number: u32,
-        archetype: u32,
-        set: &S,
-    ) -> u32 {
-        let wanted = self.wanted_by_set(number, &shared_values_of(set));
-        self.storage.group_of(archetype, wanted)
-    }
-
     /// Returns the shared values of entities that are created from a set with a layout. Runs user code.
-    fn wanted_by_set(
+    pub(super) fn wanted_by_set(
         &self,
         number: u32,
         given: &InlineVec<SharedValue, INLINE_SHARED>,
     ) -> GroupKey {
         let sought = self.storage.look_up_shared(&self.sets.get(number).types, given);
-        self.storage.group_key(self.sets.shared_sources(number), None, |at| sought.get(at))
+        self.storage.group_key(&self.sets.layout(number).shared, None, |at| sought.get(at))
     }
 
     /// Returns the values of a chunk for the shared types of a set, all of which it has.

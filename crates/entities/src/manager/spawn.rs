@@ -8,6 +8,7 @@ use std::iter::FusedIterator;
 use ancho_burst::dispatch;
 use ancho_collections::Rejected;
 
+use super::shared_components::shared_values_of;
 use super::{Archetype, EntityManager, SetLayout};
 use crate::component::Beginning;
 use crate::entity::Entity;
@@ -88,7 +89,7 @@ impl EntityManager {
         }
         let is_uniform = chunk.note_new(row, 1, self.storage.version);
         if !chunk.enabled.is_empty() {
-            chunk.enabled.enable_rows(row, 1);
+            chunk.enabled.set_all_rows(row, 1, true);
         }
         if is_uniform {
             self.storage.chunks.note_uniform(chunk_number);
@@ -118,7 +119,12 @@ impl EntityManager {
         let (number, archetype) = self.prepare_spawn::<S>()?;
         self.storage.table.require(count);
         let is_bytes = self.storage.archetypes[archetype].shape.is_bytes;
-        let group = if S::SHARED { self.group_of_set(number, archetype, set) } else { NOWHERE };
+        let group = if S::SHARED {
+            let wanted = self.wanted_by_set(number, &shared_values_of(set));
+            self.storage.group_of(archetype, wanted)
+        } else {
+            NOWHERE
+        };
         let layout = self.sets.layout(number);
         let (storage, runs) = (&mut self.storage, &mut self.runs);
         let mut reserved = ReservedRows::new(storage, runs, archetype, group, count)?;
@@ -128,22 +134,28 @@ impl EntityManager {
             unsafe { set.fill(source.row(row, &layout.offsets), 1, &mut 0) };
             let source = source.data().cast_const();
             // The others are copies of that row, so that no more user code runs.
-            reserved.fill(|rows, _| {
+            reserved.fill(true, |rows, _| {
                 let is_source = u32::from(rows.run.chunk == chunk);
                 let (first, count) = (rows.run.first + is_source, rows.run.rows - is_source);
                 // SAFETY: the source row was written, the other rows are reserved, and all types are copied as bytes.
-                unsafe { repeat_row(rows.shape(), source, row, rows.data(), first, count) };
+                unsafe {
+                    repeat_row(rows.shape(), source, row, rows.data(), first, count);
+                    rows.assume_complete();
+                }
             });
             reserved.commit();
             return Ok(());
         }
-        reserved.fill_without_ids(|rows, _| {
+        reserved.fill(false, |rows, _| {
             let (place, count) = (rows.place(&layout.offsets), rows.len());
             // SAFETY:
             // - the offsets and columns are those of the set in its archetype, and the chunk is of that archetype
             // - the rows are reserved, after the last row of the chunk
             // - the set is borrowed mutably, so that no other thread uses it
-            unsafe { rows.write_columns(&layout.columns, |done| set.fill(place, count, done)) };
+            unsafe {
+                rows.write_columns(&layout.columns, |done| set.fill(place, count, done));
+                rows.assume_complete();
+            }
         });
         reserved.commit();
         Ok(())
@@ -317,7 +329,7 @@ impl EntityManager {
         let mut order: Vec<_> = layout.columns.iter().copied().zip(0..).collect();
         order.sort_unstable_by_key(|&(column, _)| column);
         let mut from = 0;
-        reserved.fill(|rows, _| {
+        reserved.fill(true, |rows, _| {
             let count = rows.len();
             for &(column, which) in &order {
                 // SAFETY:
@@ -332,6 +344,8 @@ impl EntityManager {
                 }
             }
             from += count;
+            // SAFETY: the set has all types of its archetype, and a column for each was written.
+            unsafe { rows.assume_complete() };
         });
         reserved.commit();
         Ok(())
@@ -383,8 +397,8 @@ impl EntityManager {
         let group = self.storage.group_of_defaults(number);
         let (storage, runs) = (&mut self.storage, &mut self.runs);
         let mut reserved = ReservedRows::new(storage, runs, number, group, count)?;
-        reserved.fill_without_ids(|rows, _| {
-            (0..rows.shape().columns.len() as u32).for_each(|column| rows.write_initial(column));
+        reserved.fill(false, |rows, _| {
+            rows.write_initial(0..rows.shape().columns.len() as u32);
         });
         reserved.commit();
         Ok(NewEntities::new(&self.storage, &self.runs))
@@ -560,7 +574,9 @@ impl EntityManager {
         }
         self.fills.clear();
         let mut before = 0;
-        reserved.fill(|rows, _| {
+        reserved.fill(true, |rows, _| {
+            // SAFETY: the sets are moved to all rows before the reservation is committed.
+            unsafe { rows.assume_complete() };
             self.fills.push(Fill { run: rows.run, data: rows.data(), before });
             before += rows.len();
         });

@@ -11,7 +11,8 @@ use super::chunk::ValueLayout;
 use super::chunk_layout::{ChunkLayout, ColumnSize, DoesNotFit, chunk_layout};
 use super::raw_values::SMALL;
 use crate::builtin::CleanupEntity;
-use crate::component::{ComponentType, Copying};
+use crate::component::{Beginning, ComponentType, Copying};
+use crate::error::EntityError;
 
 /// The immutable part of an archetype, shared by all forks of a world.
 pub(crate) struct ArchetypeShape {
@@ -161,6 +162,15 @@ impl ArchetypeShape {
     /// Returns whether chunks of this shape may hold references to entities.
     pub(crate) fn has_references(&self) -> bool {
         self.types.iter().any(|ty| ty.0.per_chunk.map_or(*ty, |value| value.of).0.remap.is_some())
+    }
+
+    /// Fails if one of these columns has no initial value.
+    pub(crate) fn check_initial(&self, columns: &[u32]) -> Result<(), EntityError> {
+        let mut types = columns.iter().map(|&column| self.types[column as usize]);
+        match types.find(|ty| matches!(ty.0.beginning, Beginning::None)) {
+            Some(component) => Err(EntityError::NoInitialValue { component }),
+            None => Ok(()),
+        }
     }
 
     #[inline]

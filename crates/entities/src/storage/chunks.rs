@@ -25,7 +25,7 @@ use crate::version::Version;
 /// The address of a chunk's memory, and its archetype: enough to find a value.
 #[derive(Clone, Copy)]
 pub(crate) struct ChunkAddress {
-    data: NonNull<u8>,
+    pub(super) data: NonNull<u8>,
     pub(crate) archetype: u32,
 }
 
@@ -52,15 +52,15 @@ pub(crate) struct Chunks {
     chunks: StableVec<Option<Chunk>>,
     /// The addresses of all chunks once more, close together. Random lookups in a large world would otherwise need all of
     /// `chunks` in the cache.
-    addresses: Vec<ChunkAddress>,
+    pub(super) addresses: Vec<ChunkAddress>,
     /// The free numbers. The last one is used next.
-    free: Vec<u32>,
+    pub(super) free: Vec<u32>,
     /// The number of chunks that ever existed.
     sequence: u64,
     /// True after a fork: memory may be shared.
     may_be_shared: bool,
     /// The chunks that may have one version for all columns.
-    uniform: UniformChunks,
+    pub(super) uniform: UniformChunks,
     /// Metadata memory of removed chunks.
     pub(super) pool: MetadataPool,
 }
@@ -145,12 +145,6 @@ impl Chunks {
         debug_assert_eq!(self[number].data, self.addresses[number as usize].data);
         // SAFETY: the number is that of an existing chunk, and there is an address for each.
         unsafe { *self.addresses.get_unchecked(number as usize) }
-    }
-
-    /// Returns whether the recorded address of a chunk is correct.
-    pub(super) fn has_address_of(&self, number: u32, chunk: &Chunk) -> bool {
-        let address = self.addresses[number as usize];
-        (address.data, address.archetype) == (chunk.data, chunk.archetype)
     }
 
     /// Gives a shared chunk memory of its own, which `copy` makes, and returns the old memory. Returns `None` if the chunk is
@@ -309,19 +303,10 @@ impl Chunks {
         self.uniform.note(number);
     }
 
-    /// Returns whether a chunk may have one version for all columns.
-    pub(crate) fn may_be_uniform(&self, number: u32) -> bool {
-        self.uniform.has(number)
-    }
-
     /// [Writes out](super::versions::ChunkVersions::write_out) the versions of these chunks.
     pub(crate) fn write_out_versions(&self, numbers: &[u32]) {
         self.uniform.take(numbers, |number| self[number].versions.write_out());
         debug_assert!(numbers.iter().all(|&number| !self[number].versions.is_uniform()));
-    }
-
-    pub(crate) fn free_numbers(&self) -> &[u32] {
-        &self.free
     }
 
     pub(crate) fn numbers(&self) -> usize {

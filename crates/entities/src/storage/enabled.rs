@@ -163,13 +163,6 @@ impl EnabledMasks {
         self.words(mask).iter().map(|word| word.count_ones()).sum()
     }
 
-    /// Enables new rows, for all types.
-    pub(crate) fn enable_rows(&mut self, first: u32, rows: u32) {
-        for mask in 0..self.masks {
-            set_bits(self.words_mut(mask), first, rows, true);
-        }
-    }
-
     /// Enables or disables contiguous rows, for one type, while jobs may be using other masks.
     ///
     /// # Safety
@@ -193,18 +186,7 @@ impl EnabledMasks {
         if enabled { *word |= rows } else { *word &= !rows }
     }
 
-    /// Moves the bits of a row to another, which may be the same.
-    pub(crate) fn move_row(&mut self, from: u32, to: u32) {
-        for mask in 0..self.masks {
-            let enabled = self.get(mask, from);
-            self.set(mask, to, enabled);
-            if from != to {
-                self.set(mask, from, false);
-            }
-        }
-    }
-
-    /// Copies the bits of contiguous rows to disjoint ones.
+    /// Copies the bits of contiguous rows to disjoint ones, or to the same.
     pub(crate) fn copy_rows(&mut self, from: u32, to: u32, rows: u32) {
         for mask in 0..self.masks {
             let words = self.words_mut(mask);
@@ -215,28 +197,10 @@ impl EnabledMasks {
         }
     }
 
-    /// Clears the bits of removed rows, for all types.
-    pub(crate) fn clear_rows(&mut self, first: u32, rows: u32) {
+    /// Enables new rows, or clears the bits of removed ones, for all types.
+    pub(crate) fn set_all_rows(&mut self, first: u32, rows: u32, enabled: bool) {
         for mask in 0..self.masks {
-            set_bits(self.words_mut(mask), first, rows, false);
-        }
-    }
-
-    /// Copies the bits of a row that arrives from another chunk. `kept` pairs their and our masks of the same type; `new` types
-    /// are enabled.
-    pub(crate) fn follow(
-        &mut self,
-        row: u32,
-        from: &Self,
-        from_row: u32,
-        kept: &[(u32, u32)],
-        new: &[u32],
-    ) {
-        for &(theirs, ours) in kept {
-            self.set(ours, row, from.get(theirs, from_row));
-        }
-        for &mask in new {
-            self.set(mask, row, true);
+            set_bits(self.words_mut(mask), first, rows, enabled);
         }
     }
 
@@ -367,7 +331,7 @@ mod tests {
         for first in [0, 1, 63, 64, 65, 100] {
             for rows in [0, 1, 2, 63, 64, 65, 128] {
                 let mut masks = EnabledMasks::new(2, 300);
-                masks.enable_rows(first, rows);
+                masks.set_all_rows(first, rows, true);
                 for row in 0..300 {
                     let expected = (first..first + rows).contains(&row);
                     assert_eq!(

@@ -6,40 +6,33 @@ use std::{mem, ptr};
 use ancho_collections::FixedState;
 use hashbrown::HashMap;
 
-use super::archetype::ArchetypeShape;
+use super::archetype::{Archetype, ArchetypeShape};
 use super::arena::{ChunkMemory, OutOfMemory};
 use super::chunk::{Chunk, ChunkValues};
 use super::chunks::Chunks;
 use super::rows::release;
 use super::{Storage, StorageSettings};
 use crate::component::{ComponentType, Copying, SharedValue};
+use crate::error::EntityError;
 
 impl Storage {
-    /// Returns the first type with a value that cannot be duplicated.
-    pub(crate) fn not_duplicable(&self) -> Option<ComponentType> {
-        let all = self.archetypes.iter();
-        self.not_duplicable_in(
-            all.filter(|(_, archetype)| !archetype.chunks.is_empty()).map(|(number, _)| number),
-        )
+    /// Fails if there are values that cannot be duplicated.
+    pub(crate) fn check_duplicable(&self) -> Result<(), EntityError> {
+        check_duplicable(self.inhabited())
     }
 
-    /// Returns the first type of these archetypes whose values cannot be duplicated.
-    pub(crate) fn not_duplicable_in(
+    /// Fails if these archetypes have types whose values cannot be duplicated.
+    pub(crate) fn check_duplicable_in(
         &self,
         archetypes: impl Iterator<Item = u32>,
-    ) -> Option<ComponentType> {
-        let types =
-            archetypes.flat_map(|number| self.archetypes[number].shape.types.iter().copied());
-        types.into_iter().find(|ty| {
-            let value = ty.0.per_chunk.map_or(*ty, |value| value.of);
-            matches!(value.0.copying, Copying::NotAtAll)
-        })
+    ) -> Result<(), EntityError> {
+        check_duplicable(archetypes.map(|number| &self.archetypes[number]))
     }
 
     /// Creates a fork: a second storage with the same entities, which shares the memory of chunks until one of the two writes
     /// to it. The caller has checked that all values can be duplicated.
     pub(crate) fn fork(&mut self) -> Result<Self, OutOfMemory> {
-        debug_assert_eq!(self.not_duplicable(), None);
+        debug_assert_eq!(self.check_duplicable(), Ok(()));
         // Only this runs user code, and it comes first: if it panics, there is no fork, and nothing has changed.
         let copies = self.copies_for_fork()?;
         Ok(Self {
@@ -184,7 +177,7 @@ impl Storage {
                 }
             } else {
                 // The storage that this is a fork of keeps a list of uniform chunks of its own.
-                _ = chunk.note_all_written(self.version);
+                _ = chunk.note_written_rows(0, chunk.len, self.version);
                 chunk.order_events = 0;
                 chunk.note_order(self.version);
             }
@@ -241,4 +234,17 @@ pub(crate) fn unshare(
         release(shared, chunk.shape(), &chunk.shape().dropped, chunk.len);
     }
     Ok(())
+}
+
+fn check_duplicable<'a>(
+    archetypes: impl Iterator<Item = &'a Archetype>,
+) -> Result<(), EntityError> {
+    let mut types = archetypes.flat_map(|archetype| &archetype.shape.types);
+    let is_refused = |ty: &&ComponentType| {
+        let value = ty.0.per_chunk.map_or(**ty, |value| value.of);
+        matches!(value.0.copying, Copying::NotAtAll)
+    };
+    types
+        .find(is_refused)
+        .map_or(Ok(()), |&component| Err(EntityError::NotDuplicable { component }))
 }

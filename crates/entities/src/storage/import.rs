@@ -289,7 +289,7 @@ impl Storage {
         table.allocate_rows(chunk.ids_mut(), number, 0);
         map.add(old_ids, chunk.entities());
         // The other storage keeps a list of uniform chunks of its own.
-        _ = chunk.note_all_written(*version);
+        _ = chunk.note_written_rows(0, chunk.len, *version);
         chunk.note_order(*version);
         let run = RowRange { chunk: number, first: 0, rows: chunk.len };
         chunks.note_uniform(number);
@@ -365,26 +365,12 @@ impl Storage {
         arrival: ImportedRows,
         map: &mut EntityRemap<'_>,
     ) -> Option<Panic> {
-        let mut panicked = None;
         let ImportedRows { run: RowRange { chunk, first, rows }, is_whole } = arrival;
-        let chunk = &self.chunks[chunk];
-        let shape = chunk.shape();
-        for (ty, column) in shape.types.iter().zip(&shape.columns) {
-            let Some(remap) = ty.0.remap else { continue };
-            let values = chunk.column(column.offset).wrapping_add(first as usize * ty.size());
-            // SAFETY: the chunk has values of this type in these rows, and is unshared.
-            let result = unsafe { remap_each(remap, *ty, values, rows as usize, map) };
+        let mut panicked = None;
+        for (_, ty, remap, values, count) in self.chunks[chunk].referring(first, rows, is_whole) {
+            // SAFETY: there are this many values of the type, in unshared memory.
+            let result = unsafe { remap_each(remap, ty, values, count, map) };
             panicked = panicked.or(result);
-        }
-        if !is_whole {
-            return panicked;
-        }
-        for (_, ty, value) in chunk.values.iter() {
-            if let Some(remap) = ty.0.remap {
-                // SAFETY: there is one value of this type, and chunk components are never shared.
-                let result = unsafe { remap_each(remap, ty, value.as_ptr(), 1, map) };
-                panicked = panicked.or(result);
-            }
         }
         panicked
     }
@@ -393,26 +379,37 @@ impl Storage {
     pub(crate) fn remap(&mut self, map: &mut EntityRemap<'_>) {
         let version = self.version;
         for (_, chunk) in self.chunks.iter_mut() {
-            // SAFETY: archetypes live as long as the storage.
-            let shape = unsafe { chunk.unbound_shape() };
-            for (at, (ty, column)) in (0..).zip(shape.types.iter().zip(&shape.columns)) {
-                if let Some(remap) = ty.0.remap {
-                    // Recorded first, since `remap` may panic halfway.
-                    chunk.note_written(at, 0, chunk.len, version);
-                    // SAFETY: the chunk has values of this type in all rows, and is unshared.
-                    unsafe {
-                        remap(ty.0.shape, chunk.column(column.offset), chunk.len as usize, map);
-                    };
-                }
-            }
-            for (column, ty, value) in chunk.values.iter() {
-                if let Some(remap) = ty.0.remap {
-                    // SAFETY: there is one value of this type, and chunk components are never shared.
-                    unsafe { remap(ty.0.shape, value.as_ptr(), 1, map) };
-                    chunk.versions.set_version(column, version);
+            let chunk = &*chunk;
+            for (column, ty, remap, values, count) in chunk.referring(0, chunk.len, true) {
+                // Recorded first, since `remap` may panic halfway. SAFETY: the chunk was borrowed mutably, so nothing else uses its
+                // versions. There are this many values of the type, in unshared memory.
+                unsafe {
+                    chunk.note_written_beside(column, 0, chunk.len, version);
+                    remap(ty.0.shape, values, count, map);
                 }
             }
         }
+    }
+}
+
+impl Chunk {
+    /// Iterates over the values that can refer to entities: those of rows, and chunk components if `with_values`. Yields the column,
+    /// the type, its function, the address of the first value and the count.
+    fn referring(
+        &self,
+        first: u32,
+        rows: u32,
+        with_values: bool,
+    ) -> impl Iterator<Item = (u32, ComponentType, RemapColumn, *mut u8, usize)> {
+        let shape = self.shape();
+        let columns = (0..).zip(&shape.types).zip(&shape.columns).map(move |((at, &ty), slot)| {
+            let values = self.column(slot.offset).wrapping_add(first as usize * ty.size());
+            (at, ty, values, rows as usize)
+        });
+        let values = self.values.iter().filter(move |_| with_values);
+        let values = values.map(|(column, ty, value)| (column, ty, value.as_ptr(), 1));
+        let all = columns.chain(values);
+        all.filter_map(|(at, ty, values, count)| Some((at, ty, ty.0.remap?, values, count)))
     }
 }
 

@@ -50,7 +50,7 @@ impl Storage {
         holds!(living == entities, "the table has {living} entities, the archetypes {entities}");
         let listed = self.chunks.iter().count();
         holds!(listed == chunks, "there are {listed} chunks, the archetypes have {chunks}");
-        let free = self.chunks.free_numbers();
+        let free = &self.chunks.free;
         holds!(
             free.len() + listed == self.chunks.numbers(),
             "of {} chunk numbers {listed} are used and {} free",
@@ -93,8 +93,9 @@ impl Storage {
                 shape.capacity,
                 chunk.room_place
             );
+            let address = self.chunks.addresses[at as usize];
             holds!(
-                self.chunks.has_address_of(at, chunk),
+                (address.data, address.archetype) == (chunk.data, chunk.archetype),
                 "the address of chunk {at} is not that of its memory"
             );
             holds!(
@@ -114,7 +115,7 @@ impl Storage {
                 "chunk {at} is shared, and has components of one thread"
             );
             holds!(
-                !chunk.versions.is_uniform() || self.chunks.may_be_uniform(at),
+                !chunk.versions.is_uniform() || self.chunks.uniform.has(at),
                 "chunk {at} has one version for all columns, and is not recorded as such"
             );
             let tracked = match chunk.versions.tracking() {

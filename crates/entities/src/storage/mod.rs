@@ -23,6 +23,7 @@ mod import;
 mod inline_vec;
 mod invariants;
 mod raw_values;
+mod recent_cache;
 mod reserve;
 mod row_moves;
 mod rows;
@@ -54,9 +55,10 @@ pub use invariants::InvariantViolation;
 pub(crate) use raw_values::{
     copy_value, for_each_to_end, prefetch, prefetch_soon, repeat_bytes, repeat_row, write_initial,
 };
+pub(crate) use recent_cache::RecentCache;
 pub(crate) use reserve::{NewRows, ReservedRows, RowCursor, RowRange};
 pub(crate) use row_moves::RowMove;
-pub(crate) use rows::{DeferredDrop, DeferredDropLists, DropColumns};
+pub(crate) use rows::DeferredDrop;
 pub(crate) use shared_groups::{GroupKey, INLINE_SHARED};
 pub(crate) use shared_values::{SharedLookup, SharedLookups, SharedValues};
 pub(crate) use staging_arena::{StagedRows, StagingArena};

@@ -31,6 +31,8 @@ pub(crate) struct ReservedRows<'s> {
     pub(crate) runs: &'s mut Vec<RowRange>,
     /// The number of runs that have ids, which the entity table knows already.
     named: usize,
+    /// The number of runs that have values in all columns.
+    complete: usize,
     /// Archetypes and groups that may have been created for this.
     groups: Vec<(u32, u32)>,
     /// Values of the rows that have to be dropped with them.
@@ -57,7 +59,7 @@ impl<'s> ReservedRows<'s> {
     pub(crate) fn nothing(storage: &'s mut Storage, runs: &'s mut Vec<RowRange>) -> Self {
         runs.clear();
         let (groups, filled) = mem::take(&mut storage.reserve_scratch);
-        Self { storage, runs, named: 0, groups, filled, is_kept: false }
+        Self { storage, runs, named: 0, complete: 0, groups, filled, is_kept: false }
     }
 
     /// Returns the group that rows of a chunk move to by a transfer without given shared values.
@@ -147,9 +149,10 @@ impl<'s> ReservedRows<'s> {
     /// - the rows were reserved here, and were not returned before
     /// - the result is dropped before this, or [held](Self::hold) by it
     pub(crate) unsafe fn rows(&self, run: RowRange) -> NewRows {
+        let chunk = &self.storage.chunks[run.chunk];
         // SAFETY: reserved rows are in an unshared chunk, within its capacity, and have no values. Archetypes live as long as
         // the storage.
-        unsafe { NewRows::new(&self.storage.chunks[run.chunk], run) }
+        unsafe { NewRows::in_memory(chunk.shape(), chunk.data(), run) }
     }
 
     /// Drops the values of the rows with the reservation, unless it is kept.
@@ -159,40 +162,36 @@ impl<'s> ReservedRows<'s> {
         }
     }
 
-    /// Fills the rows of one chunk after the other, and gives them ids. [`commit`](Self::commit) makes them visible.
+    /// Fills the rows of one chunk after the other. [`commit`](Self::commit) makes them visible.
     ///
-    /// `write` writes values to all columns of a run, best in memory order. If it panics, nothing is created.
-    pub(crate) fn fill(&mut self, mut write: impl FnMut(&mut NewRows, &Chunks)) {
+    /// `write` writes values to all columns of a run, best in memory order. If it panics, nothing is created. The rows get ids before
+    /// their values if `with_ids`, which is faster. Otherwise `commit` allocates the ids, and a panic uses none.
+    pub(crate) fn fill(&mut self, with_ids: bool, mut write: impl FnMut(&mut NewRows, &Chunks)) {
         for at in 0..self.runs.len() {
             let run = self.runs[at];
-            let Storage { table, chunks, .. } = &mut *self.storage;
-            // Ids come first in a chunk. Written before the columns, they begin one stream of writes through the chunk, which
-            // halves the time if the memory is not in the cache.
-            let ids = chunks[run.chunk].new_ids(run.first, run.rows);
-            table.allocate_rows(ids, run.chunk, run.first);
-            self.named = at + 1;
-            self.fill_run(run, &mut write);
+            if with_ids {
+                let Storage { table, chunks, .. } = &mut *self.storage;
+                // Ids come first in a chunk. Written before the columns, they begin one stream of writes through the chunk, which
+                // halves the time if the memory is not in the cache.
+                let ids = chunks[run.chunk].new_ids(run.first, run.rows);
+                table.allocate_rows(ids, run.chunk, run.first);
+                self.named = at + 1;
+            }
+            // SAFETY: each run is filled once, and the result is dropped or held here.
+            let mut rows = unsafe { self.rows(run) };
+            write(&mut rows, &self.storage.chunks);
+            self.complete += usize::from(rows.is_complete);
+            self.hold(rows);
         }
     }
 
-    /// Fills the rows as [`fill`](Self::fill) does, and leaves their ids to [`commit`](Self::commit): a panic of `write` uses
-    /// none.
-    pub(crate) fn fill_without_ids(&mut self, mut write: impl FnMut(&mut NewRows, &Chunks)) {
-        for at in 0..self.runs.len() {
-            self.fill_run(self.runs[at], &mut write);
-        }
-    }
-
-    #[inline(always)]
-    fn fill_run(&mut self, run: RowRange, write: &mut impl FnMut(&mut NewRows, &Chunks)) {
-        // SAFETY: each run is filled once, and the result is dropped or held here.
-        let mut rows = unsafe { self.rows(run) };
-        write(&mut rows, &self.storage.chunks);
-        self.hold(rows);
-    }
-
-    /// Makes the rows visible, which have values now. Rows without ids get them.
+    /// Makes the rows visible. Rows without ids get them.
+    ///
+    /// # Panics
+    ///
+    /// If not all columns of all rows have values.
     pub(crate) fn commit(mut self) {
+        assert_eq!(self.complete, self.runs.len());
         for at in 0..self.runs.len() {
             let run = self.runs[at];
             if at < self.named {
@@ -282,18 +281,7 @@ pub(crate) struct NewRows {
 unsafe impl Send for NewRows {}
 
 impl NewRows {
-    /// Begins without values.
-    ///
-    /// # Safety
-    ///
-    /// - the rows are within the capacity of the chunk, which is unshared, and nothing else reaches them
-    /// - the chunk and its archetype outlive the result, unless it is [kept](Self::keep)
-    unsafe fn new(chunk: &Chunk, run: RowRange) -> Self {
-        // SAFETY: the contract of this function is that of `in_memory`.
-        unsafe { Self::in_memory(chunk.shape(), chunk.data(), run) }
-    }
-
-    /// Begins without values, in memory that is not that of a chunk yet.
+    /// Begins without values, in memory of a chunk, or that is not that of a chunk yet.
     ///
     /// # Safety
     ///
@@ -370,26 +358,43 @@ impl NewRows {
         write(&mut Finished { rows: self, columns, count: 0 }.count);
     }
 
-    /// Writes the initial values of a column.
+    /// Writes the initial values of columns, in rising order.
     ///
     /// # Panics
     ///
-    /// If there is no such column, or its type has no initial value.
-    pub(crate) fn write_initial(&mut self, column: u32) {
-        // SAFETY: the rows have room for values, which are owned here then.
-        unsafe {
-            write_initial(self.shape(), self.data, column, self.run.first, self.run.rows);
-            self.own(column);
+    /// If the rows have values already, there is no such column, the columns do not rise, or a type has no initial value.
+    pub(crate) fn write_initial(&mut self, columns: impl Iterator<Item = u32>) {
+        assert!(self.columns.is_empty());
+        let (mut end, mut count) = (0, 0);
+        for column in columns {
+            assert!(column >= end);
+            (end, count) = (column + 1, count + 1);
+            // SAFETY: the rows have room for values, which are owned here then. Each column is written once.
+            unsafe {
+                write_initial(self.shape(), self.data, column, self.run.first, self.run.rows);
+                self.own(column);
+            }
         }
+        self.is_complete = count == self.shape().types.len();
+    }
+
+    /// Declares that all columns have values, or will have them before the rows are visible.
+    ///
+    /// # Safety
+    ///
+    /// - all columns have a value in each row when the reservation is [committed](ReservedRows::commit)
+    pub(crate) unsafe fn assume_complete(&mut self) {
+        self.is_complete = true;
     }
 
     /// Writes a duplicate of one row of a chunk to each row. `columns` pairs their columns with all of these, in their order.
     ///
     /// # Panics
     ///
-    /// If the columns differ in type, or a type cannot be duplicated.
+    /// If the rows have values already, the columns differ in type, or a type cannot be duplicated.
     pub(crate) fn repeat_row(&mut self, from: &Chunk, row: u32, columns: &[(u32, u32)]) {
-        assert!(row < from.len && columns.len() == self.shape().types.len());
+        assert!(self.columns.is_empty() && columns.len() == self.shape().types.len());
+        assert!(row < from.len);
         for (&(theirs, ours), column) in columns.iter().zip(0..) {
             let (ty, slot) =
                 (self.shape().types[column as usize], from.shape().columns[theirs as usize]);
@@ -408,9 +413,9 @@ impl NewRows {
     ///
     /// # Panics
     ///
-    /// If the types differ, there are no such rows, or a type cannot be duplicated.
+    /// If the rows have values already, the types differ, there are no such rows, or a type cannot be duplicated.
     pub(crate) fn duplicate_rows(&mut self, from: &Chunk, first: u32) {
-        assert!(from.shape().types == self.shape().types);
+        assert!(self.columns.is_empty() && from.shape().types == self.shape().types);
         assert!(first <= from.len && self.run.rows <= from.len - first);
         for column in 0..self.shape().types.len() as u32 {
             let (ty, slot) =
@@ -484,7 +489,7 @@ impl Storage {
     fn show_entities(&mut self, run: RowRange) {
         let chunk = &mut self.chunks[run.chunk];
         let is_uniform = chunk.note_new(run.first, run.rows, self.version);
-        chunk.enabled.enable_rows(run.first, run.rows);
+        chunk.enabled.set_all_rows(run.first, run.rows, true);
         if is_uniform {
             self.chunks.note_uniform(run.chunk);
         }

@@ -22,11 +22,9 @@ use super::chunk::NOWHERE;
 use super::entity_table::SlotMut;
 use super::raw_values::{copy_small_value, copy_value, prefetch_soon};
 use super::reserve::{ReservedRows, RowRange};
-use super::rows::DropColumns;
 use super::shared_groups::GroupKey;
 use super::transfer::{ColumnMove, Transfer};
 use super::{Location, Storage};
-use crate::component::Beginning;
 use crate::entity::Entity;
 use crate::error::EntityError;
 
@@ -133,7 +131,7 @@ impl Storage {
         let is_uniform = target.follow(moved, source, transfer, self.version);
         if !target.enabled.is_empty() {
             let (kept, new) = (&transfer.masks_kept, &transfer.masks_new);
-            target.enabled.follow(row, &source.enabled, from.row, kept, new);
+            target.enabled.follow_rows(moved, &source.enabled, kept, new);
         }
         target.note_order(self.version);
         target.len += 1;
@@ -147,7 +145,7 @@ impl Storage {
         // SAFETY:
         // - the source row exists, in unshared memory
         // - `left` names the values that are still there
-        unsafe { self.remove_row(from.chunk, from.row, DropColumns::Only(left)) };
+        unsafe { self.remove_row(from.chunk, from.row, Some(left)) };
     }
 
     /// Moves an entity to the archetype and group that a transfer leads to, for which no value has to be written.
@@ -206,18 +204,11 @@ impl Storage {
         from: Location,
         transfer: &Transfer,
     ) -> Result<(), EntityError> {
-        let shape = &self.archetypes[transfer.to].shape;
-        let no_initial =
-            |&&column: &&u32| matches!(shape.types[column as usize].0.beginning, Beginning::None);
-        if let Some(&column) = transfer.written.iter().find(no_initial) {
-            return Err(EntityError::NoInitialValue { component: shape.types[column as usize] });
-        }
+        self.archetypes[transfer.to].shape.check_initial(&transfer.written)?;
         self.make_unique(from.chunk)?;
         let group = self.group_by(transfer, from.chunk);
         let mut reserved = ReservedRows::new(self, runs, transfer.to, group, 1)?;
-        reserved.fill_without_ids(|rows, _| {
-            transfer.written.iter().for_each(|&column| rows.write_initial(column));
-        });
+        reserved.fill(false, |rows, _| rows.write_initial(transfer.written.iter().copied()));
         reserved.keep();
         let RowRange { chunk, .. } = reserved.runs[0];
         // SAFETY:
@@ -244,7 +235,7 @@ impl Storage {
         let are_uniform = [(one, left), (other, right)].map(|(chunk, location)| {
             self.table.relocate(chunk.entities()[location.row as usize], location);
             chunk.note_order(self.version);
-            (location.chunk, chunk.note_written_row(location.row, self.version))
+            (location.chunk, chunk.note_written_rows(location.row, 1, self.version))
         });
         for (number, _) in are_uniform.into_iter().filter(|&(_, is_uniform)| is_uniform) {
             self.chunks.note_uniform(number);
@@ -337,11 +328,11 @@ impl Storage {
         }
         if !chunk.enabled.is_empty() {
             chunk.enabled.copy_rows(tail, first, moved);
-            chunk.enabled.clear_rows(len - rows, rows);
+            chunk.enabled.set_all_rows(len - rows, rows, false);
         }
-        if chunk.is_tracked() {
-            chunk.copy_tracked(tail, first, moved);
-            chunk.clear_tracked(len - rows, rows);
+        if let Some(tracking) = chunk.versions.tracking_mut() {
+            tracking.copy_rows(tail, first, moved);
+            tracking.clear_rows(len - rows, rows);
         }
         chunk.len = len - rows;
         chunk.note_order(self.version);
@@ -410,18 +401,13 @@ impl Storage {
     #[inline]
     pub(crate) unsafe fn relabel_chunk(&mut self, number: u32, group: u32, transfer: &Transfer) {
         let chunk = &self.chunks[number];
-        let stays = chunk.archetype == transfer.to;
-        if stays {
-            self.count_other_values(transfer.to, chunk.group, group);
+        if chunk.archetype != transfer.to {
+            // SAFETY: the contract of this function is that of the call.
+            return unsafe { self.relabel_as_moved(number, group, transfer) };
         }
-        // SAFETY: the contract of this function is that of both.
-        unsafe {
-            if stays {
-                self.relabel(number, group, transfer);
-            } else {
-                self.relabel_as_moved(number, group, transfer);
-            }
-        }
+        self.count_other_values(transfer.to, chunk.group, group);
+        // SAFETY: the contract of this function is that of the call.
+        unsafe { self.relabel(number, group, transfer) };
     }
 
     /// Moves a chunk to another group or archetype, and counts all its rows as having left and arrived.
@@ -459,17 +445,15 @@ impl Storage {
         let chunk = &mut self.chunks[number];
         chunk.room_place = NOWHERE;
         chunk.group = group;
+        let owner = &mut self.archetypes[from];
+        owner.order_events = owner.order_events.wrapping_add(events);
         if to == from {
             for &column in &transfer.written {
                 chunk.note_written(column, 0, chunk.len, self.version);
             }
-            let owner = &mut self.archetypes[from];
-            owner.order_events = owner.order_events.wrapping_add(events);
         } else {
             let place = mem::replace(&mut chunk.place, NOWHERE);
-            let owner = &mut self.archetypes[from];
-            owner.order_events = owner.order_events.wrapping_add(events);
-            let is_listed = !owner.chunks.is_empty();
+            let is_listed = !self.archetypes[from].chunks.is_empty();
             if is_listed && let Some(moved) = self.archetypes.unlist_chunk(from, place) {
                 self.chunks[moved].place = place;
             }
@@ -515,7 +499,7 @@ impl Storage {
         debug_assert!(!chunk.may_be_shared() && rows <= chunk.len);
         if rows < chunk.len {
             let gone = chunk.len - rows;
-            chunk.enabled.clear_rows(rows, gone);
+            chunk.enabled.set_all_rows(rows, gone, false);
             chunk.len = rows;
         }
         let data = chunk.data();

@@ -2,7 +2,6 @@
 
 #![expect(unsafe_code, reason = "values in chunks")]
 
-use std::marker::PhantomData;
 use std::ptr::{self, NonNull};
 
 use super::archetype::ArchetypeShape;
@@ -11,15 +10,6 @@ use super::chunk::{Chunk, ChunkValues, NOWHERE};
 use super::raw_values::{copy_small_value, copy_value, drop_values, for_each_to_end, prefetch};
 use super::{Location, Storage};
 use crate::entity::Entity;
-
-/// The values of a removed row that still have to be dropped.
-#[derive(Clone, Copy)]
-pub(crate) enum DropColumns<'a> {
-    /// The values of all columns.
-    All,
-    /// The values of these columns. The others were moved.
-    Only(&'a [u32]),
-}
 
 impl Storage {
     /// Counts rows behind the last that have values and ids now.
@@ -51,9 +41,9 @@ impl Storage {
     /// # Safety
     ///
     /// - the row exists, and its memory is unshared
-    /// - `left` names the values that were neither moved nor dropped
+    /// - `left` names the columns whose values were neither moved nor dropped; `None` are all
     #[inline(always)]
-    pub(crate) unsafe fn remove_row(&mut self, number: u32, row: u32, left: DropColumns<'_>) {
+    pub(crate) unsafe fn remove_row(&mut self, number: u32, row: u32, left: Option<&[u32]>) {
         // SAFETY: the chunk exists, and archetypes live as long as the storage.
         let (chunk, shape) = unsafe {
             let chunk = self.chunks.get_unchecked_mut(number);
@@ -61,20 +51,19 @@ impl Storage {
             (chunk, shape)
         };
         debug_assert!(row < chunk.len && !chunk.may_be_shared());
-        let left = match left {
-            DropColumns::All => &shape.dropped,
-            DropColumns::Only(columns) => columns,
-        };
+        let left = left.unwrap_or(&shape.dropped);
         let last = chunk.len - 1;
         chunk.len = last;
         chunk.note_order(self.version);
         if !chunk.enabled.is_empty() {
-            chunk.enabled.move_row(last, row);
-            chunk.enabled.clear_rows(last, 1);
+            chunk.enabled.copy_rows(last, row, 1);
+            chunk.enabled.set_all_rows(last, 1, false);
         }
-        if chunk.is_tracked() {
-            chunk.move_tracked(last, row);
-            chunk.clear_tracked(last, 1);
+        if chunk.is_tracked()
+            && let Some(tracking) = chunk.versions.tracking_mut()
+        {
+            tracking.copy_rows(last, row, 1);
+            tracking.clear_rows(last, 1);
         }
         if row != last {
             // SAFETY: both rows exist and differ, in unshared memory.
@@ -163,27 +152,10 @@ impl Storage {
             return Ok(());
         }
         self.make_unique(at.chunk)?;
-        // SAFETY: the entity exists at this location, in a chunk that was made unique. No value was moved or dropped.
-        unsafe { self.destroy_row(entity, at, DropColumns::All) };
-        Ok(())
-    }
-
-    /// Removes an entity and its row.
-    ///
-    /// # Safety
-    ///
-    /// - the entity exists at this location, and the memory of its chunk is unshared
-    /// - `left` names the values that were neither moved nor dropped
-    #[inline]
-    pub(crate) unsafe fn destroy_row(
-        &mut self,
-        entity: Entity,
-        at: Location,
-        left: DropColumns<'_>,
-    ) {
         self.table.free(entity);
-        // SAFETY: the contract of this function is that of `remove_row`.
-        unsafe { self.remove_row(at.chunk, at.row, left) };
+        // SAFETY: the row exists, in a chunk that was made unique. No value was moved or dropped.
+        unsafe { self.remove_row(at.chunk, at.row, None) };
+        Ok(())
     }
 
     /// Finishes a removal in the rare cases: drops the values that were left behind the last row, and updates the lists of
@@ -325,15 +297,9 @@ unsafe fn swap_rows_partly(
 ///
 /// Dropping values runs user code, so it has to wait until the change is done. All values are dropped, even if one panics.
 ///
-/// **Invariant:** the shapes and the memory outlive this, and nothing writes to its rows.
-pub(crate) struct DeferredDrop<'a> {
-    lists: DeferredDropLists,
-    columns: PhantomData<&'a [u32]>,
-}
-
-/// The empty lists of a [`DeferredDrop`], kept for their memory.
+/// **Invariant:** the shapes, the columns and the memory outlive the entries, and nothing writes to their rows.
 #[derive(Default)]
-pub(crate) struct DeferredDropLists {
+pub(crate) struct DeferredDrop {
     rows: Vec<DeferredRows>,
     values: Vec<ChunkValues>,
 }
@@ -352,18 +318,11 @@ struct DeferredRows {
 // SAFETY: components, and with them the values, are `Send`; shapes and columns are only read.
 unsafe impl Send for DeferredRows {}
 
-impl<'a> DeferredDrop<'a> {
-    /// Creates an empty list, with the memory of `lists`.
-    pub(crate) fn new(lists: DeferredDropLists) -> Self {
-        debug_assert!(lists.rows.is_empty() && lists.values.is_empty());
-        Self { lists, columns: PhantomData }
-    }
-
-    /// Drops everything, and returns the empty lists. If a value panics, everything is dropped, and the lists are lost.
-    pub(crate) fn finish(mut self) -> DeferredDropLists {
-        self.lists.rows.clear();
-        self.lists.values.clear();
-        self.lists
+impl DeferredDrop {
+    /// Drops everything, and keeps the memory of the lists.
+    pub(crate) fn clear(&mut self) {
+        self.rows.clear();
+        self.values.clear();
     }
 
     /// Takes a retired chunk, to drop the values of these columns if nothing else owns its memory. Returns the memory for reuse
@@ -372,22 +331,22 @@ impl<'a> DeferredDrop<'a> {
     /// # Safety
     ///
     /// - the values of all other columns were moved, or need not be dropped
-    /// - the archetype of the chunk outlives this
+    /// - the archetype of the chunk and the list of columns outlive the entry
     pub(crate) unsafe fn add_chunk(
         &mut self,
         chunk: Chunk,
-        columns: &'a [u32],
+        columns: &[u32],
     ) -> Option<ChunkMemory> {
         let (memory, values, shape, rows) = chunk.into_parts();
         if !values.is_of(None) {
-            self.lists.values.push(values);
+            self.values.push(values);
         }
         if columns.is_empty() {
             return memory.is_unique().then_some(memory);
         }
         let (data, memory) = (memory.as_ptr(), Some(memory));
         let (shape, columns) = (NonNull::from(shape), NonNull::from(columns));
-        self.lists.rows.push(DeferredRows { memory, data, shape, columns, first: 0, rows });
+        self.rows.push(DeferredRows { memory, data, shape, columns, first: 0, rows });
         None
     }
 
@@ -396,14 +355,14 @@ impl<'a> DeferredDrop<'a> {
     /// # Safety
     ///
     /// - the chunk has values in these columns in `rows` rows behind its last, and nothing else reaches them
-    /// - its archetype and its memory outlive this, and nothing writes to the rows
-    pub(crate) unsafe fn add_rows(&mut self, chunk: &Chunk, rows: u32, columns: &'a [u32]) {
+    /// - its archetype, its memory and the list of columns outlive the entry, and nothing writes to the rows
+    pub(crate) unsafe fn add_rows(&mut self, chunk: &Chunk, rows: u32, columns: &[u32]) {
         if columns.is_empty() {
             return;
         }
         let (shape, columns) = (NonNull::from(chunk.shape()), NonNull::from(columns));
         let (data, first) = (chunk.data, chunk.len);
-        self.lists.rows.push(DeferredRows { memory: None, data, shape, columns, first, rows });
+        self.rows.push(DeferredRows { memory: None, data, shape, columns, first, rows });
     }
 }
 
@@ -415,7 +374,7 @@ impl Drop for DeferredRows {
             Some(last) => last,
             None => None,
         };
-        // SAFETY: the shape and the columns outlive the `DeferredDrop` that this belongs to.
+        // SAFETY: the shape and the columns outlive the entry.
         let (shape, columns) = unsafe { (self.shape.as_ref(), self.columns.as_ref()) };
         // SAFETY: the rows have values in these columns, and nothing else reaches them any more.
         unsafe { drop_values(shape, self.data.as_ptr(), columns, self.first, self.rows) };

@@ -1,11 +1,9 @@
 //! Transfers: what happens to each column when an entity moves from one archetype to another.
 
-use ancho_collections::FixedState;
-use hashbrown::HashMap;
-
 use super::archetype::{ArchetypeShape, ColumnEntry, ColumnSlot};
 use super::arena::CHUNK_ALIGN;
 use super::chunk::flags_of;
+use super::recent_cache::{CacheKey, RecentCache};
 use crate::component::ComponentType;
 
 /// An edge of the archetype graph, the key of a cached transfer.
@@ -240,51 +238,11 @@ fn shared_sources(
 }
 
 /// The cache of transfers, found by edge without comparing types.
-#[derive(Default)]
-pub(crate) struct Transfers {
-    list: Vec<Transfer>,
-    edges: HashMap<Edge, u32, FixedState>,
-    /// The edges that were looked up last, in a small direct-mapped cache in front of the map.
-    recent: [Option<(Edge, u32)>; RECENT],
-}
+pub(crate) type Transfers = RecentCache<Edge, Transfer, 16>;
 
-/// The number of edges in that cache.
-const RECENT: usize = 16;
-
-impl Transfers {
-    /// Returns the number of the transfer for an edge, if it was inserted before.
+impl CacheKey for Edge {
     #[inline]
-    pub(crate) fn get(&mut self, edge: Edge) -> Option<u32> {
-        let Edge { from, set, change } = edge;
-        let place = (from ^ set << 2 ^ change as u32) as usize % RECENT;
-        match self.recent[place] {
-            Some((recent, number)) if recent == edge => Some(number),
-            _ => {
-                let number = self.look_up(edge)?;
-                self.recent[place] = Some((edge, number));
-                Some(number)
-            }
-        }
-    }
-
-    #[inline(never)]
-    fn look_up(&self, edge: Edge) -> Option<u32> {
-        self.edges.get(&edge).copied()
-    }
-
-    pub(crate) fn insert(&mut self, edge: Edge, transfer: Transfer) -> u32 {
-        let number = u32::try_from(self.list.len()).expect("fewer transfers than entities");
-        self.list.push(transfer);
-        self.edges.insert(edge, number);
-        number
-    }
-}
-
-impl std::ops::Index<u32> for Transfers {
-    type Output = Transfer;
-
-    #[inline]
-    fn index(&self, number: u32) -> &Transfer {
-        &self.list[number as usize]
+    fn place(self) -> u32 {
+        self.from ^ self.set << 2 ^ self.change as u32
     }
 }

@@ -3,6 +3,7 @@
 #![expect(unsafe_code, reason = "writes components to rows that were reserved for them")]
 
 use std::mem::{self, ManuallyDrop};
+use std::ops::Range;
 use std::ptr;
 
 use super::RowSelection;
@@ -10,7 +11,7 @@ use super::plan::{BulkMove, BulkPlan, BulkStep, PlanLists, RowAction};
 use crate::component::{ComponentType, Copying};
 use crate::set::{CloneSet, ComponentSet};
 use crate::storage::{
-    ArchetypeShape, ChunkMemory, DeferredDrop, InlineIndices, NOWHERE, RowPlace, RowRange,
+    ArchetypeShape, Chunk, ChunkMemory, DeferredDrop, InlineIndices, NOWHERE, RowPlace, RowRange,
     StagedRows, Storage, Transfer, Transfers, repeat_bytes, write_initial,
 };
 
@@ -109,8 +110,7 @@ impl<'s> BulkPlan<'s> {
         for row_move in &self.lists.moves {
             // SAFETY: the moves have distinct reserved rows.
             let mut rows = unsafe { self.reserved.rows(row_move.to) };
-            let written = &transfers[row_move.transfer].written;
-            written.iter().for_each(|&column| rows.write_initial(column));
+            rows.write_initial(transfers[row_move.transfer].written.iter().copied());
             self.reserved.hold(rows);
         }
         for (step, transfer, shape) in self.whole_steps(transfers) {
@@ -248,15 +248,10 @@ pub(super) unsafe fn repeat_pattern(
 }
 
 impl FilledPlan<'_> {
-    /// Applies the plan. It cannot fail, and runs no user code. Returns the lists and the deferred drops.
-    pub(super) fn apply<'t>(
-        self,
-        transfers: &'t Transfers,
-        found: &RowSelection,
-    ) -> (PlanLists, DeferredDrop<'t>) {
+    /// Applies the plan. It cannot fail, and runs no user code. Returns the lists, with the deferred drops.
+    pub(super) fn apply(self, transfers: &Transfers, found: &RowSelection) -> PlanLists {
         let Self { plan: BulkPlan { mut reserved, mut lists }, is_pattern } = self;
-        let mut dead = DeferredDrop::new(mem::take(&mut lists.dead));
-        let PlanLists { steps, moves, emptied, spare, staged, .. } = &mut lists;
+        let PlanLists { steps, moves, emptied, spare, staged, dead, .. } = &mut lists;
         reserved.keep();
         let storage = &mut *reserved.storage;
         for &archetype in &*emptied {
@@ -264,87 +259,72 @@ impl FilledPlan<'_> {
         }
         let (pattern, mut staged) =
             if is_pattern { (staged.first(), [].iter()) } else { (None, staged.iter()) };
+        let mut mover = RowMover { storage, transfers, pattern, spare };
         let mut moves = moves.as_slice();
         for (at, step) in steps.iter().enumerate() {
+            let soon = steps.get(at + 1).filter(|soon| soon.transfer == step.transfer);
+            let soon = soon.map(|soon| soon.chunk);
             match step.action {
                 // Whole chunks move last: a shared chunk with room must not get rows of other steps.
                 RowAction::Open | RowAction::Stay | RowAction::Whole(_) => {}
                 RowAction::Replace => {
-                    note_written(storage, step, transfers, found);
+                    note_written(mover.storage, step, transfers, found);
                     for run in step.runs(found) {
                         let Some(pattern) = pattern else { break };
                         // SAFETY: `prepare_chunk` made the chunk unique. Its entities have all types of the set, which are copied as
                         // bytes.
-                        unsafe { repeat_pattern(storage, pattern, run.chunk, run.first, run.rows) };
+                        unsafe {
+                            repeat_pattern(mover.storage, pattern, run.chunk, run.first, run.rows);
+                        };
                     }
                     if let Some(rows) = staged.next() {
-                        exchange(storage, rows, step.runs(found));
+                        exchange(mover.storage, rows, step.runs(found));
                     }
                 }
                 RowAction::Rows(_) => {
+                    let transfer = &transfers[step.transfer];
                     let count =
                         moves.iter().take_while(|row_move| row_move.chunk == step.chunk).count();
                     let (now, later) = moves.split_at(count);
                     moves = later;
-                    now.iter().for_each(|row_move| {
-                        move_piece(storage, row_move, transfers, pattern, None);
-                    });
-                    let left = &transfers[step.transfer].left;
-                    // SAFETY: all values of the rows were moved, except the columns that the transfer leaves.
-                    drop(unsafe { remove_rows(storage, step, found, left, &mut dead) });
+                    now.iter().for_each(|row_move| mover.move_piece(row_move, None));
+                    // SAFETY: all values of the rows were moved, except the columns that the transfer leaves. Transfers are never
+                    // removed.
+                    drop(unsafe { remove_rows(mover.storage, step, found, &transfer.left, dead) });
                 }
                 RowAction::Follow(group) => {
                     let transfer = &transfers[step.transfer];
-                    let soon = steps.get(at + 1).filter(|soon| soon.transfer == step.transfer);
-                    let soon = soon.map(|soon| soon.chunk);
                     for run in step.runs(found) {
-                        let (mut first, end) = (run.first, run.first + run.rows);
-                        while first < end {
-                            let to = room_for(storage, transfer.to, group, end - first, spare);
-                            let (chunk, transfer) = (step.chunk, step.transfer);
-                            let row_move = BulkMove { chunk, first, to, transfer };
-                            move_piece(storage, &row_move, transfers, pattern, soon);
-                            first += to.rows;
-                        }
+                        mover.move_to_room(step, run.first..run.first + run.rows, group, soon);
                     }
-                    // SAFETY: all values of the rows were moved, except the columns that the transfer leaves.
-                    spare.extend(unsafe {
-                        remove_rows(storage, step, found, &transfer.left, &mut dead)
-                    });
+                    // SAFETY: all values of the rows were moved, except the columns that the transfer leaves. Transfers are never
+                    // removed.
+                    let free =
+                        unsafe { remove_rows(mover.storage, step, found, &transfer.left, dead) };
+                    mover.spare.extend(free);
                 }
                 RowAction::Refit(group) => {
                     let transfer = &transfers[step.transfer];
-                    let soon = steps.get(at + 1).filter(|soon| soon.transfer == step.transfer);
-                    let kept = step.rows.min(storage.archetypes[transfer.to].shape.capacity);
-                    let mut first = kept;
-                    while first < step.rows {
-                        let rows = step.rows - first;
-                        let to = room_for(storage, transfer.to, group, rows, spare);
-                        let (chunk, transfer) = (step.chunk, step.transfer);
-                        let row_move = BulkMove { chunk, first, to, transfer };
-                        move_piece(storage, &row_move, transfers, pattern, None);
-                        first += to.rows;
-                    }
+                    let capacity = mover.storage.archetypes[transfer.to].shape.capacity;
+                    let kept = step.rows.min(capacity);
+                    mover.move_to_room(step, kept..step.rows, group, None);
                     // SAFETY: the plan checked that the chunk can be repacked, and that the group belongs to the archetype. The rows
                     // after those that are kept were moved.
-                    unsafe {
-                        let soon = soon.map(|soon| soon.chunk);
-                        storage.repack_chunk(step.chunk, kept, group, transfer, soon);
-                    }
+                    unsafe { mover.storage.repack_chunk(step.chunk, kept, group, transfer, soon) };
                     if let Some(pattern) = pattern {
                         // SAFETY: the chunk has the rows, is unshared, and has all types of the set, which are copied as bytes.
-                        unsafe { repeat_pattern(storage, pattern, step.chunk, 0, kept) };
+                        unsafe { repeat_pattern(mover.storage, pattern, step.chunk, 0, kept) };
                     }
                 }
                 RowAction::Destroy => {
-                    let chunk = &storage.chunks[step.chunk];
+                    let chunk = &mover.storage.chunks[step.chunk];
                     // SAFETY: archetypes live as long as the storage, which outlives the deferred drops.
                     let shape = unsafe { chunk.unbound_shape() };
                     for &run in step.runs(found) {
-                        storage.table.free_rows(storage.chunks.entities_in(run));
+                        mover.storage.table.free_rows(mover.storage.chunks.entities_in(run));
                     }
                     // SAFETY: the entities are freed, and all their values are still in the rows.
-                    drop(unsafe { remove_rows(storage, step, found, &shape.dropped, &mut dead) });
+                    drop(unsafe { remove_rows(mover.storage, step, found, &shape.dropped, dead) });
                 }
             }
         }
@@ -352,51 +332,59 @@ impl FilledPlan<'_> {
             let RowAction::Whole(group) = step.action else { continue };
             // SAFETY: the plan checked that the transfer keeps chunks whole, that the group belongs to the archetype, and that new
             // columns can be duplicated if the memory is shared.
-            unsafe { storage.relabel_chunk(step.chunk, group, &transfers[step.transfer]) };
+            unsafe { mover.storage.relabel_chunk(step.chunk, group, &transfers[step.transfer]) };
         }
-        (lists, dead)
+        lists
     }
 }
 
-/// Returns free rows of a chunk of a group, at most `rows`. The chunk is made of spare memory if none has room.
-fn room_for(
-    storage: &mut Storage,
-    archetype: u32,
-    group: u32,
-    rows: u32,
-    spare: &mut Vec<ChunkMemory>,
-) -> RowRange {
-    let chunk = match storage.archetypes.rooms(archetype, group).last() {
-        Some(&chunk) => chunk,
-        None => {
-            let memory = spare.pop().expect("the plan has seen to it that there is enough");
-            storage.open_chunk_with(archetype, group, memory)
-        }
-    };
-    let first = storage.chunks[chunk].len;
-    let room = storage.chunks[chunk].capacity() - first;
-    RowRange { chunk, first, rows: rows.min(room) }
+/// Moves rows to others, and writes the pattern there.
+struct RowMover<'a> {
+    storage: &'a mut Storage,
+    transfers: &'a Transfers,
+    pattern: Option<&'a StagedRows>,
+    /// Memory for new chunks.
+    spare: &'a mut Vec<ChunkMemory>,
 }
 
-/// Moves rows to reserved rows, and writes the pattern. `soon` is the chunk of the next move, which is prefetched.
-fn move_piece(
-    storage: &mut Storage,
-    row_move: &BulkMove,
-    transfers: &Transfers,
-    pattern: Option<&StagedRows>,
-    soon: Option<u32>,
-) {
-    let &BulkMove { chunk, first, to, transfer } = row_move;
-    if let Some(pattern) = pattern {
-        // SAFETY: the rows are reserved, in a chunk of an archetype with all types of the set, which are copied as bytes.
-        unsafe { repeat_pattern(storage, pattern, to.chunk, to.first, to.rows) };
+impl RowMover<'_> {
+    /// Moves rows of a step's chunk to free rows of a group. Chunks are made of spare memory if none has room.
+    fn move_to_room(&mut self, step: &BulkStep, rows: Range<u32>, group: u32, soon: Option<u32>) {
+        let (archetype, mut first) = (self.transfers[step.transfer].to, rows.start);
+        while first < rows.end {
+            let chunk = match self.storage.archetypes.rooms(archetype, group).last() {
+                Some(&chunk) => chunk,
+                None => {
+                    let memory =
+                        self.spare.pop().expect("the plan has seen to it that there is enough");
+                    self.storage.open_chunk_with(archetype, group, memory)
+                }
+            };
+            let Chunk { len, .. } = self.storage.chunks[chunk];
+            let room = self.storage.chunks[chunk].capacity() - len;
+            let to = RowRange { chunk, first: len, rows: room.min(rows.end - first) };
+            self.move_piece(
+                &BulkMove { chunk: step.chunk, first, to, transfer: step.transfer },
+                soon,
+            );
+            first += to.rows;
+        }
     }
-    // SAFETY:
-    // - the selected rows have not moved since. Both chunks are unshared, or the first has only bytes and is freed as a whole. They
-    //   differ, since the second is of another archetype or group
-    // - the second chunk has room after its last row
-    // - the transfer is one of the first chunk's archetype, and the columns that it adds are written
-    unsafe { storage.copy_rows(chunk, first, to, &transfers[transfer], soon) };
+
+    /// Moves rows to reserved rows. `soon` is the chunk of the next move, which is prefetched.
+    fn move_piece(&mut self, row_move: &BulkMove, soon: Option<u32>) {
+        let &BulkMove { chunk, first, to, transfer } = row_move;
+        if let Some(pattern) = self.pattern {
+            // SAFETY: the rows are reserved, in a chunk of an archetype with all types of the set, which are copied as bytes.
+            unsafe { repeat_pattern(self.storage, pattern, to.chunk, to.first, to.rows) };
+        }
+        // SAFETY:
+        // - the selected rows have not moved since. Both chunks are unshared, or the first has only bytes and is freed as a whole.
+        //   They differ, since the second is of another archetype or group
+        // - the second chunk has room after its last row
+        // - the transfer is one of the first chunk's archetype, and the columns that it adds are written
+        unsafe { self.storage.copy_rows(chunk, first, to, &self.transfers[transfer], soon) };
+    }
 }
 
 /// Removes rows from their chunk, or the chunk from all lists if it has no others. Returns the chunk's memory if no value is left in it.
@@ -405,12 +393,13 @@ fn move_piece(
 ///
 /// - the entities of the rows are in other rows, or freed
 /// - the values of all other columns were moved, or need no drop
-unsafe fn remove_rows<'t>(
+/// - the list of columns outlives the deferred drops
+unsafe fn remove_rows(
     storage: &mut Storage,
     step: &BulkStep,
     found: &RowSelection,
-    left: &'t [u32],
-    dead: &mut DeferredDrop<'t>,
+    left: &[u32],
+    dead: &mut DeferredDrop,
 ) -> Option<ChunkMemory> {
     if step.rows == storage.chunks[step.chunk].len {
         storage.chunks[step.chunk].note_order(storage.version);

@@ -108,7 +108,7 @@ impl EntityManager {
         let set = self.set_number::<()>()?;
         let order = BulkChange::new(set, SetOperation::Despawn, NewValues::Nothing);
         if self.has_roots(found) {
-            let all = self.with_groups(found);
+            let all = self.with_groups(found, true);
             let despawned = self.change_found(&all, order);
             self.keep_selection(all);
             return despawned;
@@ -145,12 +145,7 @@ impl EntityManager {
                  `set_shared` for each entity"
             );
         }
-        let (expected, given) = (found.rows(), sets.len());
-        if expected != given {
-            let mut first = None;
-            S::types(&mut |ty| _ = first.get_or_insert(ty));
-            let component = first.expect("there is one at least");
-            let error = EntityError::WrongCount { component, expected, found: given };
+        if let Err(error) = check_count::<S>(found.rows(), sets.len()) {
             return Err(Rejected { value: sets, error });
         }
         // The sets are moved only if there is no error.
@@ -261,7 +256,7 @@ impl EntityManager {
         enabled: bool,
     ) -> Result<usize, EntityError> {
         let set = self.set_number::<Disabled>()?;
-        let all = self.has_roots(found).then(|| self.with_members(found));
+        let all = self.has_roots(found).then(|| self.with_groups(found, false));
         let disabled = ComponentType::of::<Disabled>();
         let mut switched = self.take_selection();
         for run in &all.as_ref().unwrap_or(found).runs {
@@ -291,7 +286,10 @@ impl EntityManager {
             return Ok(0);
         }
         let mut lists = mem::take(&mut self.memory.lists);
-        self.transfers_for(found, &order, &mut lists.transfer_numbers)?;
+        for &(from, first) in &found.archetypes {
+            let number = self.transfer_for(from, &found.runs[first], &order)?;
+            lists.transfer_numbers.push(number);
+        }
         let from = found.archetypes.iter().map(|&(from, _)| from);
         let to = lists.transfer_numbers.iter().filter(|&&action| action != NOWHERE);
         let to = to.map(|&action| self.transfers[action].to);
@@ -303,9 +301,9 @@ impl EntityManager {
         let plan = BulkPlan::new(reserved, transfers, &order, types, &held.values, lists, found)?;
         let changed = plan.changed(transfers, order.change);
         let written = plan.write_values(transfers, types, &order.values);
-        let (mut lists, dead) = written.apply(transfers, found);
+        let mut lists = written.apply(transfers, found);
         // Dropped last, since that is user code. Unused shared values follow.
-        lists.dead = dead.finish();
+        lists.dead.clear();
         lists.clear();
         held.manager.memory.lists = lists;
         Ok(changed)
@@ -342,8 +340,8 @@ impl EntityManager {
         found.archetypes.iter().any(|&(_, first)| self.has_groups(found.runs[first].chunk))
     }
 
-    /// Returns the rows with the members of their groups, recursively.
-    fn with_groups(&mut self, found: &RowSelection) -> RowSelection {
+    /// Returns the rows with the members of their groups, and recursively with the groups of members if they are `nested`.
+    fn with_groups(&mut self, found: &RowSelection, nested: bool) -> RowSelection {
         let mut lists = mem::take(&mut self.group_lists);
         let GroupMemory { members, next, rows, .. } = &mut lists;
         rows.extend(rows_of(found));
@@ -353,23 +351,11 @@ impl EntityManager {
                 && members.insert(entity)
             {
                 rows.push((self.storage.archetype_at(at), at.chunk, at.row));
-                next.extend(self.group_of(entity).iter().map(|member| member.0));
+                if nested {
+                    next.extend(self.group_of(entity).iter().map(|member| member.0));
+                }
             }
         }
-        let all = self.found_of(rows);
-        lists.clear();
-        self.group_lists = lists;
-        all
-    }
-
-    /// Returns the rows with the members of their groups.
-    fn with_members(&mut self, found: &RowSelection) -> RowSelection {
-        let mut lists = mem::take(&mut self.group_lists);
-        let GroupMemory { next, rows, .. } = &mut lists;
-        rows.extend(rows_of(found));
-        self.list_members(found, next);
-        let members = next.iter().filter_map(|&member| self.storage.table.locate(member));
-        rows.extend(members.map(|at| (self.storage.archetype_at(at), at.chunk, at.row)));
         let all = self.found_of(rows);
         lists.clear();
         self.group_lists = lists;
@@ -430,6 +416,21 @@ impl Drop for HeldShared<'_> {
             shared.let_go(table, index, 0);
         }
         drop(shared.take_unused());
+    }
+}
+
+/// Returns an error unless there are as many sets as entities. An empty set fits any number.
+pub(super) fn check_count<S: ComponentSet>(
+    expected: usize,
+    found: usize,
+) -> Result<(), EntityError> {
+    let mut first = None;
+    S::types(&mut |ty| _ = first.get_or_insert(ty));
+    match first {
+        Some(component) if expected != found => {
+            Err(EntityError::WrongCount { component, expected, found })
+        }
+        _ => Ok(()),
     }
 }
 

@@ -5,13 +5,13 @@ use hashbrown::HashMap;
 
 use super::apply::{NewValues, is_pattern_of};
 use super::{BulkChange, RowSelection};
-use crate::component::{Beginning, ComponentType, Copying};
+use crate::component::{ComponentType, Copying};
 use crate::error::EntityError;
 use crate::manager::EntityManager;
 use crate::storage::{
-    CHUNK_ALIGN, Chunk, ChunkMemory, DeferredDropLists, INLINE_SHARED, InlineVec, NOWHERE,
-    OutOfMemory, ReservedRows, RowCursor, RowRange, SetOperation, SharedLookup, StagedRows,
-    Storage, Transfer, Transfers,
+    CHUNK_ALIGN, Chunk, ChunkMemory, DeferredDrop, INLINE_SHARED, InlineVec, NOWHERE, OutOfMemory,
+    ReservedRows, RowCursor, RowRange, SetOperation, SharedLookup, StagedRows, Storage, Transfer,
+    Transfers,
 };
 
 /// The rows of one chunk, and their action.
@@ -50,6 +50,7 @@ pub(super) enum RowAction {
 }
 
 /// A target of rows: a group of an archetype, or an archetype without groups.
+#[derive(Default)]
 struct BulkTarget {
     archetype: u32,
     group: u32,
@@ -96,7 +97,7 @@ pub(super) struct PlanLists {
     /// Spare memory for such values.
     spare_staged: Vec<StagedRows>,
     /// Memory for deferred drops.
-    pub(super) dead: DeferredDropLists,
+    pub(super) dead: DeferredDrop,
 }
 
 /// The number of staging buffers that are kept, and their maximum size in bytes.
@@ -145,22 +146,9 @@ impl BulkStep {
 }
 
 impl EntityManager {
-    /// Lists the transfer of a change for each archetype, or [`NOWHERE`] if its entities are despawned.
-    pub(super) fn transfers_for(
-        &mut self,
-        found: &RowSelection,
-        order: &BulkChange<'_>,
-        transfer_numbers: &mut Vec<u32>,
-    ) -> Result<(), EntityError> {
-        for &(from, first) in &found.archetypes {
-            transfer_numbers.push(self.transfer_for(from, &found.runs[first], order)?);
-        }
-        Ok(())
-    }
-
     /// Returns the transfer of a change for an archetype, or [`NOWHERE`] if its entities are despawned. Errors name the first entity of
     /// the run.
-    fn transfer_for(
+    pub(super) fn transfer_for(
         &mut self,
         from: u32,
         run: &RowRange,
@@ -174,12 +162,7 @@ impl EntityManager {
         self.check_transfer(self.first_of(run), number, change)?;
         let Transfer { to, ref written, .. } = self.transfers[number];
         if change == SetOperation::AddMissing {
-            let types = &self.storage.archetypes[to].shape.types;
-            let mut types = written.iter().map(|&column| types[column as usize]);
-            let no_initial = |ty: &ComponentType| matches!(ty.0.beginning, Beginning::None);
-            if let Some(component) = types.find(no_initial) {
-                return Err(EntityError::NoInitialValue { component });
-            }
+            self.storage.archetypes[to].shape.check_initial(written)?;
         }
         Ok(number)
     }
@@ -317,15 +300,7 @@ impl BulkTargets {
         }
         *self.by_place.entry((archetype, group)).or_insert_with(|| {
             let has_room = !storage.archetypes.rooms(archetype, group).is_empty();
-            let target = BulkTarget {
-                archetype,
-                group,
-                rows: 0,
-                has_room,
-                left: 0,
-                room: RowCursor::default(),
-            };
-            self.list.push(target);
+            self.list.push(BulkTarget { archetype, group, has_room, ..BulkTarget::default() });
             self.list.len() as u32 - 1
         })
     }

@@ -10,8 +10,8 @@ use crate::entity::Entity;
 use crate::manager::EntityManager;
 use crate::manager::Sets;
 use crate::storage::{
-    ArchetypeShape, Chunk, DropColumns, Location, NOWHERE, RowMove, RowPlace, RowRange,
-    StagingArena, Storage, copy_value,
+    ArchetypeShape, Chunk, Location, NOWHERE, RowMove, RowPlace, RowRange, StagingArena, Storage,
+    copy_value,
 };
 
 /// The write function of a type-erased set.
@@ -118,7 +118,7 @@ impl CoalescedBatch {
                 storage.table.place_reserved(one.entity, location);
                 is_new = true;
                 if is_masked {
-                    storage.chunks[run.chunk].enabled.enable_rows(row, 1);
+                    storage.chunks[run.chunk].enabled.set_all_rows(row, 1, true);
                 }
             } else {
                 let ArchetypeMove { transfer, dropped } =
@@ -146,14 +146,14 @@ impl CoalescedBatch {
                     // afterwards.
                     unsafe { drop_later_at(writer.staging, source.shape(), old, column, one.row) };
                 }
+                let moved = RowMove { from: one.row, to: row, rows: 1 };
                 if followed != one.chunk {
                     followed = one.chunk;
-                    let moved = RowMove { from: one.row, to: row, rows: 1 };
                     is_uniform |= target.follow(moved, source, transfer, version);
                 }
                 if is_masked {
                     let (kept, new) = (&transfer.masks_kept, &transfer.masks_new);
-                    target.enabled.follow(row, &source.enabled, one.row, kept, new);
+                    target.enabled.follow_rows(moved, &source.enabled, kept, new);
                 }
                 storage.table.relocate(one.entity, location);
                 changed |= done.written;
@@ -242,7 +242,7 @@ impl CoalescedBatch {
                 // their values with drop glue were moved.
                 unsafe {
                     if count == 1 {
-                        storage.remove_row(number, first, DropColumns::Only(&[]));
+                        storage.remove_row(number, first, Some(&[]));
                     } else {
                         storage.close_gap(number, first, count as u32, &[]);
                     }

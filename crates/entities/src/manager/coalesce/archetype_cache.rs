@@ -13,7 +13,8 @@ use crate::builtin::LinkedEntityGroup;
 use crate::component::ComponentType;
 use crate::manager::Sets;
 use crate::storage::{
-    ArchetypeShape, Archetypes, Edge, NOWHERE, SetOperation, StorageSettings, Transfer, sort_types,
+    ArchetypeShape, Archetypes, Edge, NOWHERE, RecentCache, SetOperation, StorageSettings,
+    Transfer, sort_types,
 };
 
 /// The maximum number of types of a supported shape: one bit of a word for each.
@@ -54,13 +55,8 @@ pub(super) struct ShapeCache {
     by_types: HashMap<Box<[ComponentType]>, u32, FixedState>,
     /// The shape of each archetype, or [`NOWHERE`].
     by_archetype: Vec<u32>,
-    ways: HashMap<Edge, ShapeEdge, FixedState>,
-    /// Cache of the last edges: often a few alternate.
-    recent: Vec<Option<(Edge, ShapeEdge)>>,
+    edges: RecentCache<Edge, ShapeEdge, 64>,
 }
-
-/// The number of edges that are found without the map.
-const RECENT: usize = 64;
 
 impl ShapeCache {
     /// Returns the shape of an archetype.
@@ -73,20 +69,12 @@ impl ShapeCache {
     ) -> u32 {
         match self.by_archetype.get(archetype as usize) {
             Some(&shape) if shape != NOWHERE => shape,
-            _ => self.find_archetype(archetype, archetypes, settings),
+            _ => {
+                let number = self.of_types(&archetypes[archetype].shape.types, settings);
+                self.note_archetype(number, archetype);
+                number
+            }
         }
-    }
-
-    #[cold]
-    fn find_archetype(
-        &mut self,
-        archetype: u32,
-        archetypes: &Archetypes,
-        settings: &StorageSettings,
-    ) -> u32 {
-        let number = self.of_types(&archetypes[archetype].shape.types, settings);
-        self.note_archetype(number, archetype);
-        number
     }
 
     /// Records the archetype of a shape.
@@ -99,6 +87,7 @@ impl ShapeCache {
     }
 
     /// Returns the shape of sorted types.
+    #[cold]
     fn of_types(&mut self, types: &[ComponentType], settings: &StorageSettings) -> u32 {
         if self.list.is_empty() && !types.is_empty() {
             self.of_types(&[], settings);
@@ -146,34 +135,14 @@ impl ShapeCache {
         sets: &Sets,
         settings: &StorageSettings,
     ) -> ShapeEdge {
-        let place = (edge.from ^ edge.set << 3 ^ (edge.change as u32) << 1) as usize % RECENT;
-        match self.recent.get(place) {
-            Some(&Some((recent, way))) if recent == edge => way,
-            _ => self.find_edge(edge, place, sets, settings),
-        }
-    }
-
-    #[inline(never)]
-    fn find_edge(
-        &mut self,
-        edge: Edge,
-        place: usize,
-        sets: &Sets,
-        settings: &StorageSettings,
-    ) -> ShapeEdge {
-        let way = match self.ways.get(&edge) {
-            Some(&way) => way,
+        let number = match self.edges.find(edge) {
+            Some(number) => number,
             None => {
-                let way = self.make_edge(edge, sets, settings);
-                self.ways.insert(edge, way);
-                way
+                let made = self.make_edge(edge, sets, settings);
+                self.edges.insert(edge, made)
             }
         };
-        if self.recent.is_empty() {
-            self.recent.resize(RECENT, None);
-        }
-        self.recent[place] = Some((edge, way));
-        way
+        self.edges[number]
     }
 
     #[cold]
@@ -231,13 +200,13 @@ impl ArchetypeMove {
 }
 
 /// The moves that were needed so far, by source and target archetype.
-pub(super) type ArchetypeMoves = PairCache<ArchetypeMove, 32>;
+pub(super) type ArchetypeMoves = RecentCache<(u32, u32), ArchetypeMove, 32>;
 
 impl ArchetypeMoves {
     /// Returns the move from one archetype to another.
     #[inline]
     pub(super) fn get(&mut self, from: u32, to: u32, archetypes: &Archetypes) -> &ArchetypeMove {
-        self.find(from, to, || {
+        self.get_or_insert_with((from, to), || {
             ArchetypeMove::new(&archetypes[from].shape, &archetypes[to].shape, to)
         })
     }
@@ -291,7 +260,7 @@ fn side_by_side(types: &[ComponentType]) -> Option<(Layout, Box<[u32]>)> {
 }
 
 /// The column maps that were needed so far, by archetype and set.
-pub(super) type ColumnMaps = PairCache<ColumnMap, 64>;
+pub(super) type ColumnMaps = RecentCache<(u32, u32), ColumnMap, 64>;
 
 impl ColumnMaps {
     /// Returns the columns of a set in an archetype of this number and shape.
@@ -303,46 +272,6 @@ impl ColumnMaps {
         set: u32,
         types: &[ComponentType],
     ) -> &ColumnMap {
-        self.find(archetype, set, || ColumnMap::new(shape, types))
-    }
-}
-
-/// Values by pairs of numbers. The `RECENT` last pairs are found without a look at the map.
-pub(super) struct PairCache<V, const RECENT: usize> {
-    list: Vec<V>,
-    by_pair: HashMap<(u32, u32), u32, FixedState>,
-    recent: Vec<Option<(u32, u32, u32)>>,
-}
-
-impl<V, const RECENT: usize> Default for PairCache<V, RECENT> {
-    fn default() -> Self {
-        Self { list: Vec::new(), by_pair: HashMap::default(), recent: Vec::new() }
-    }
-}
-
-impl<V, const RECENT: usize> PairCache<V, RECENT> {
-    /// Returns the value of a pair, and makes it if it is the first time.
-    #[inline]
-    fn find(&mut self, first: u32, second: u32, make: impl FnOnce() -> V) -> &V {
-        let place = (first << 2 ^ second) as usize % RECENT;
-        let number = match self.recent.get(place) {
-            Some(&Some((one, other, number))) if (one, other) == (first, second) => number,
-            _ => self.look_up(first, second, place, make),
-        };
-        &self.list[number as usize]
-    }
-
-    #[inline(never)]
-    fn look_up(&mut self, first: u32, second: u32, place: usize, make: impl FnOnce() -> V) -> u32 {
-        let Self { list, by_pair, recent } = self;
-        let number = *by_pair.entry((first, second)).or_insert_with(|| {
-            list.push(make());
-            list.len() as u32 - 1
-        });
-        if recent.is_empty() {
-            recent.resize(RECENT, None);
-        }
-        recent[place] = Some((first, second, number));
-        number
+        self.get_or_insert_with((archetype, set), || ColumnMap::new(shape, types))
     }
 }

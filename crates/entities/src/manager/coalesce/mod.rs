@@ -27,8 +27,6 @@ mod apply;
 mod archetype_cache;
 mod record;
 
-use std::fmt;
-
 use ancho_collections::FixedState;
 use hashbrown::HashMap;
 
@@ -113,14 +111,6 @@ impl EntityManager {
     pub(crate) fn clear_coalesced(&mut self) {
         let _dead = self.storage.shared.take_unused();
         self.coalesced.clear();
-    }
-}
-
-impl fmt::Debug for CoalescedBatch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CoalescedBatch")
-            .field("touched", &self.touched.len())
-            .finish_non_exhaustive()
     }
 }
 

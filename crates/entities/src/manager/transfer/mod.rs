@@ -23,13 +23,6 @@ use crate::manager::{EntityManager, RowSelection};
 #[cfg(test)]
 mod tests;
 
-/// The part of the source world that moves.
-#[derive(Clone, Copy, PartialEq)]
-enum Extent {
-    Everything,
-    RowSelection,
-}
-
 impl EntityManager {
     /// Moves all entities of another world to this one. The other world is empty afterwards. Returns the new id of each entity.
     ///
@@ -89,7 +82,7 @@ impl EntityManager {
     /// ```
     pub fn move_entities_from(&mut self, source: &mut Self) -> Result<EntityMap, EntityError> {
         let all = source.found_all();
-        self.move_found(source, &all, Extent::Everything)
+        self.move_found(source, &all, true)
     }
 
     /// Moves rows of another world to this one.
@@ -98,41 +91,37 @@ impl EntityManager {
         source: &mut Self,
         found: &RowSelection,
     ) -> Result<EntityMap, EntityError> {
-        self.move_found(source, found, Extent::RowSelection)
+        self.move_found(source, found, false)
     }
 
     fn move_found(
         &mut self,
         source: &mut Self,
         found: &RowSelection,
-        extent: Extent,
+        is_everything: bool,
     ) -> Result<EntityMap, EntityError> {
         let destinations = self.destinations(&source.storage, found)?;
         source.sync_for_move(found.by_archetype().map(|(archetype, _)| archetype));
-        self.sync_for_destinations(&destinations);
+        self.sync_for_move(destinations.iter().map(|destination| destination.archetype));
         self.storage.table.require(found.rows());
-        for (_, runs) in found.by_archetype() {
-            for run in runs {
-                source.storage.make_unique(run.chunk)?;
-            }
+        for run in found.by_archetype().flat_map(|(_, runs)| runs) {
+            source.storage.make_unique(run.chunk)?;
         }
         let Self { storage, runs, names, world_transfers, .. } = self;
         let mut held = HeldValues::new(storage, &source.storage, found, &destinations);
         let plan = held.plan(runs, &source.storage, found, &destinations)?;
-        let (transferred, left) = plan.move_all(&mut source.storage, extent == Extent::Everything);
+        let (transferred, left) = plan.move_all(&mut source.storage, is_everything);
         if transferred.may_refer() {
             *world_transfers += 1;
             source.world_transfers += 1;
         }
-        debug_assert!(
-            held.is_expected(&transferred.map),
-            "the entities are others than was expected"
-        );
+        held.compare_ids(&transferred.map);
         if !source.names.is_empty() {
             Arc::make_mut(names).follow(&source.names, &transferred.map);
-            match extent {
-                Extent::Everything => source.names = Arc::default(),
-                Extent::RowSelection => source.names_mut().forget(&transferred.map),
+            if is_everything {
+                source.names = Arc::default();
+            } else {
+                source.names_mut().forget(&transferred.map);
             }
         }
         let panicked = transferred.replace_references(held.storage);
@@ -191,22 +180,17 @@ impl EntityManager {
         found: &RowSelection,
     ) -> Result<EntityMap, EntityError> {
         let archetypes = || found.by_archetype().map(|(archetype, _)| archetype);
-        if let Some(component) = source.storage.not_duplicable_in(archetypes()) {
-            return Err(EntityError::NotDuplicable { component });
-        }
+        source.storage.check_duplicable_in(archetypes())?;
         let destinations = self.destinations(&source.storage, found)?;
         source.sync_for_move(archetypes());
-        self.sync_for_destinations(&destinations);
+        self.sync_for_move(destinations.iter().map(|destination| destination.archetype));
         self.storage.table.require(found.rows());
         let Self { storage, runs, names, world_transfers, .. } = self;
         let mut held = HeldValues::new(storage, &source.storage, found, &destinations);
         let plan = held.plan(runs, &source.storage, found, &destinations)?;
         let transferred = plan.copy_all(&source.storage)?;
         *world_transfers += u64::from(transferred.may_refer());
-        debug_assert!(
-            held.is_expected(&transferred.map),
-            "the entities are others than was expected"
-        );
+        held.compare_ids(&transferred.map);
         if !source.names.is_empty() {
             Arc::make_mut(names).follow(&source.names, &transferred.map);
         }

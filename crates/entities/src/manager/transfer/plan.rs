@@ -14,7 +14,7 @@ use crate::storage::{
 
 /// The target archetype of a source archetype.
 pub(super) struct Destination {
-    archetype: u32,
+    pub(super) archetype: u32,
     /// Its chunks have the same layout as the source chunks.
     is_same: bool,
 }
@@ -44,11 +44,6 @@ impl EntityManager {
             Ok(Destination { archetype, is_same })
         });
         all.collect()
-    }
-
-    /// Completes jobs that conflict with new rows in archetypes.
-    pub(super) fn sync_for_destinations(&self, destinations: &[Destination]) {
-        self.sync_for_move(destinations.iter().map(|destination| destination.archetype));
     }
 }
 
@@ -92,9 +87,13 @@ impl<'d> HeldValues<'d> {
         Self { storage, known, expected }
     }
 
-    /// Returns whether the new ids are those that the values were remapped to.
-    pub(super) fn is_expected(&self, map: &EntityMap) -> bool {
-        self.expected.as_ref().is_none_or(|expected| expected.iter().eq(map.iter()))
+    /// Checks in debug builds that the new ids are those that shared values refer to.
+    pub(super) fn compare_ids(&self, map: &EntityMap) {
+        let is_same = |expected: &EntityMap| expected.iter().eq(map.iter());
+        debug_assert!(
+            self.expected.as_ref().is_none_or(is_same),
+            "the ids are others than expected"
+        );
     }
 }
 

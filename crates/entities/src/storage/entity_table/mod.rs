@@ -30,6 +30,7 @@ mod reserved;
 mod tests;
 
 use std::cell::{Cell, RefCell};
+use std::iter;
 use std::mem::MaybeUninit;
 
 use crate::Entity;
@@ -365,14 +366,9 @@ impl EntityTable {
     #[inline]
     pub(crate) fn free(&mut self, entity: Entity) {
         debug_assert!(self.locate(entity).is_some(), "{entity} does not exist");
-        let slot = EntitySlot {
-            version: next_version(entity.version()),
-            chunk: NONE,
-            row: self.first_free.get(),
-        };
-        *self.slot_mut(entity.index()) = slot;
-        self.first_free.set(entity.index());
-        self.living -= 1;
+        let slot = SlotMut::new(self.slot_mut(entity.index()));
+        // SAFETY: the slot was just opened.
+        unsafe { self.free_open(slot, entity) };
     }
 
     /// Frees the ids of existing entities, one after the other.
@@ -607,6 +603,17 @@ impl EntityTable {
         slot.is_alive().then_some(slot.version)
     }
 
+    /// Iterates over the ids of the free list, which are used next.
+    fn free_ids(&self) -> impl Iterator<Item = Entity> {
+        let mut next = self.first_free.get();
+        iter::from_fn(move || {
+            let index = (next != NONE).then_some(next)?;
+            let EntitySlot { version, row, .. } = self.slot(index);
+            next = row;
+            Some(Entity::from_parts(index, version))
+        })
+    }
+
     /// Writes everything that determines future ids: the free list in order, and the versions of fresh indices. Two tables that
     /// write the same create the same ids.
     ///
@@ -614,12 +621,7 @@ impl EntityTable {
     pub(crate) fn hash_free(&self, write: &mut dyn FnMut(u64)) {
         write(self.first_fresh().into());
         write((self.first_fresh() - self.living - self.reserved.get()).into());
-        let mut index = self.first_free.get();
-        while index != NONE {
-            let slot = self.slot(index);
-            write(Entity::from_parts(index, slot.version).to_bits());
-            index = slot.row;
-        }
+        self.free_ids().for_each(|id| write(id.to_bits()));
         // Most fresh indices were never used. They have the version 1, which is not written.
         for index in self.first_fresh()..self.known {
             let version = self.slot(index).version_if_dead();

@@ -200,15 +200,13 @@ pub(super) fn write_id_range(
     dispatch(
         #[inline(always)]
         || {
-            // One loop for each, so that both are written sequentially.
             for (id, step) in ids.iter_mut().zip(0..) {
                 id.write(Entity::from_parts(first.index() + step, first.version()));
             }
-            for (slot, step) in slots.iter_mut().zip(0..) {
-                slot.write(EntitySlot { version: first.version(), chunk, row: row + step });
-            }
         },
     );
+    // In a loop of its own, so that both are written sequentially.
+    relocate_id_range(slots, first.version(), chunk, row);
 }
 
 /// Returns the number of slots, from the first on, that the free list visits in order, with ids of one version: at least one.

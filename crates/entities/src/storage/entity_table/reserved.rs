@@ -318,12 +318,7 @@ impl EntityTable {
             return NextIds { fresh: Some(self.first_fresh()), list };
         }
         list.reserve(count);
-        let mut free = self.first_free.get();
-        while free != NONE && list.len() < count {
-            let EntitySlot { version, row, .. } = self.slot(free);
-            list.push(Entity::from_parts(free, version));
-            free = row;
-        }
+        list.extend(self.free_ids().take(count));
         let missing = count - list.len();
         list.extend(fresh(missing).map(|index| Entity::from_parts(index, version(index))));
         NextIds { fresh: None, list }

@@ -121,21 +121,12 @@ impl Chunk {
         unsafe { self.versions.set_version_of(column, version) };
     }
 
-    /// Records that all values of a row were written. Returns whether the chunk has to be
+    /// Records that all values of rows were written. Returns whether the chunk has to be
     /// [recorded](super::Chunks::note_uniform) as uniform.
     #[must_use = "`Chunks` keeps a list of uniform chunks"]
-    pub(crate) fn note_written_row(&mut self, row: u32, version: Version) -> bool {
+    pub(crate) fn note_written_rows(&mut self, first: u32, rows: u32, version: Version) -> bool {
         let is_uniform = self.versions.set_all(version);
-        self.track_all(row, 1, version, self.len);
-        is_uniform
-    }
-
-    /// Records that all values of all rows were written. Returns whether the chunk has to be
-    /// [recorded](super::Chunks::note_uniform) as uniform.
-    #[must_use = "`Chunks` keeps a list of uniform chunks"]
-    pub(crate) fn note_all_written(&mut self, version: Version) -> bool {
-        let is_uniform = self.versions.set_all(version);
-        self.track_all(0, self.len, version, self.len);
+        self.track_all(first, rows, version, self.len);
         is_uniform
     }
 
@@ -257,28 +248,5 @@ impl Chunk {
         };
         let columns = shape.tracked.iter().map(|&column| theirs(column));
         RowVersions::rearranged(old, columns, shape.capacity, version, memory)
-    }
-
-    /// Moves the row versions of a row to another, which may be the same.
-    #[inline]
-    pub(crate) fn move_tracked(&mut self, from: u32, to: u32) {
-        if let Some(tracking) = self.versions.tracking_mut() {
-            tracking.move_row(from, to);
-        }
-    }
-
-    /// Copies the row versions of contiguous rows to disjoint ones.
-    pub(crate) fn copy_tracked(&mut self, from: u32, to: u32, rows: u32) {
-        if let Some(tracking) = self.versions.tracking_mut() {
-            tracking.copy_rows(from, to, rows);
-        }
-    }
-
-    /// Clears the row versions of removed rows.
-    #[inline]
-    pub(crate) fn clear_tracked(&mut self, first: u32, rows: u32) {
-        if let Some(tracking) = self.versions.tracking_mut() {
-            tracking.clear_rows(first, rows);
-        }
     }
 }

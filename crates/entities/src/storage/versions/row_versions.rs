@@ -127,8 +127,7 @@ impl RowVersions {
 
     /// Returns a column mutably without borrowing others, which jobs may be changing.
     fn column_mut(&mut self, at: u32) -> &mut TrackedColumn {
-        // SAFETY: the column exists as long as `self`, and is borrowed as `self` is.
-        unsafe { self.address(at).as_mut() }
+        &mut self.columns_mut()[at as usize]
     }
 
     /// Marks contiguous rows of a column as written. `len` is the number of rows without new ones.
@@ -196,17 +195,7 @@ impl RowVersions {
         }
     }
 
-    /// Moves the versions of a row to another, which may be the same.
-    pub(crate) fn move_row(&mut self, from: u32, to: u32) {
-        for column in self.columns_mut() {
-            column.mask.move_row(from, to);
-            if !column.rows.is_empty() {
-                column.rows[to as usize] = column.rows[from as usize];
-            }
-        }
-    }
-
-    /// Copies the versions of contiguous rows to disjoint ones.
+    /// Copies the versions of contiguous rows to disjoint ones, or to the same.
     pub(crate) fn copy_rows(&mut self, from: u32, to: u32, rows: u32) {
         for column in self.columns_mut() {
             column.mask.copy_rows(from, to, rows);
@@ -218,7 +207,9 @@ impl RowVersions {
 
     /// Clears the bits of removed rows.
     pub(crate) fn clear_rows(&mut self, first: u32, rows: u32) {
-        self.columns_mut().iter_mut().for_each(|column| column.mask.clear_rows(first, rows));
+        self.columns_mut()
+            .iter_mut()
+            .for_each(|column| column.mask.set_all_rows(first, rows, false));
     }
 
     /// Adds the rows that are newer than a version to a mask with a word for each 64 rows. Bits behind the last row mean
@@ -498,7 +489,7 @@ mod tests {
                     }
                     _ if len > 0 => {
                         let row = numbers.below(len);
-                        tracking.move_row(len - 1, row);
+                        tracking.copy_rows(len - 1, row, 1);
                         tracking.clear_rows(len - 1, 1);
                         model.swap_remove(row as usize);
                     }
