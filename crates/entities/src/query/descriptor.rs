@@ -10,9 +10,7 @@ use super::chunk_filter::find_changed;
 use super::data::QueryData;
 use super::filter::QueryFilter;
 use super::state::{Masks, Match, QueryState, matching_rows};
-use super::terms::{
-    Need, Options, Part, Plan, Settings, Since, Term, Terms, refuse_not_enableable,
-};
+use super::terms::{Need, Options, Part, Plan, Settings, Term, Terms, refuse_not_enableable};
 use super::view::Query;
 use super::walk::{SelectedChunks, Walk};
 use crate::component::ComponentType;
@@ -268,7 +266,7 @@ impl QueryDescriptor {
     ///
     /// Otherwise everything counts as changed.
     pub fn since(mut self, version: Version) -> Self {
-        self.settings.since = Since(version);
+        self.settings.since = version;
         self
     }
 
@@ -383,7 +381,7 @@ impl QueryDescriptor {
                  what `or` returns"
             );
         }
-        let (since, other_since) = (self.settings.since.0, other.settings.since.0);
+        let (since, other_since) = (self.settings.since, other.settings.since);
         if since != other_since {
             panic!(
                 "A0096: of two queries that become one, the first asks for changes since {since}, and the second since \
@@ -452,7 +450,7 @@ impl QueryDescriptor {
         let matched = self.matched_in(world);
         sync_for_query(world, matched, Asked::Found);
         let walk = Walk::reading(world, matched, &self.settings);
-        let since = self.settings.since.0;
+        let since = self.settings.since;
         let mut chunks = SelectedChunks::new(walk);
         iter::from_fn(move || {
             let (found, number) = chunks.next()?;

@@ -96,6 +96,31 @@ unsafe impl<T: BufferElement> ChunkData for &mut Buffer<T> {
     }
 }
 
+/// Implements what data has in common that all rows of a chunk share: the row does not matter.
+macro_rules! one_of_chunk {
+    ([$($bound:path),+] $of:ident) => {
+        // SAFETY: the data is only read.
+        unsafe impl<T: $($bound +)+> ReadOnlyData for &$of<T> {}
+
+        // SAFETY: shared components and chunk components are `Sync`.
+        unsafe impl<T: $($bound +)+> ParallelData for &$of<T> {}
+
+        // SAFETY: all rows have the same value.
+        unsafe impl<T: $($bound +)+> ChunkData for &$of<T> {
+            type Slices<'w> = &'w T;
+
+            #[inline(always)]
+            unsafe fn slices<'w>(fetch: *const T, first: usize, _: usize) -> &'w T {
+                // SAFETY: the chunk has these rows, and no other code writes the value for the lifetime.
+                unsafe { Self::get(fetch, first) }
+            }
+        }
+    };
+}
+
+one_of_chunk!([SharedComponent] Shared);
+one_of_chunk!([Component, Default] PerChunk);
+
 // SAFETY: one part, the value of a chunk's group, which is read.
 unsafe impl<T: SharedComponent> QueryData for &Shared<T> {
     type Item<'w> = &'w T;
@@ -112,23 +137,6 @@ unsafe impl<T: SharedComponent> QueryData for &Shared<T> {
 
     #[inline(always)]
     unsafe fn get<'w>(fetch: *const T, _: usize) -> &'w T {
-        // SAFETY: the value exists as long as a chunk has it, and never changes.
-        unsafe { &*fetch }
-    }
-}
-
-// SAFETY: the data is only read.
-unsafe impl<T: SharedComponent> ReadOnlyData for &Shared<T> {}
-
-// SAFETY: shared components are `Sync`.
-unsafe impl<T: SharedComponent> ParallelData for &Shared<T> {}
-
-// SAFETY: all rows have the same value.
-unsafe impl<T: SharedComponent> ChunkData for &Shared<T> {
-    type Slices<'w> = &'w T;
-
-    #[inline(always)]
-    unsafe fn slices<'w>(fetch: *const T, _: usize, _: usize) -> &'w T {
         // SAFETY: the value exists as long as a chunk has it, and never changes.
         unsafe { &*fetch }
     }
@@ -151,23 +159,6 @@ unsafe impl<T: Component + Default> QueryData for &PerChunk<T> {
     unsafe fn get<'w>(fetch: *const T, _: usize) -> &'w T {
         // SAFETY: the chunk has a value of this type, and the query has declared that it reads it. Only a job could write it, which
         // would have to declare that, and would conflict.
-        unsafe { &*fetch }
-    }
-}
-
-// SAFETY: the data is only read.
-unsafe impl<T: Component + Default> ReadOnlyData for &PerChunk<T> {}
-
-// SAFETY: components are `Sync`.
-unsafe impl<T: Component + Default> ParallelData for &PerChunk<T> {}
-
-// SAFETY: all rows have the same value.
-unsafe impl<T: Component + Default> ChunkData for &PerChunk<T> {
-    type Slices<'w> = &'w T;
-
-    #[inline(always)]
-    unsafe fn slices<'w>(fetch: *const T, _: usize, _: usize) -> &'w T {
-        // SAFETY: the chunk has a value of this type, and the query has declared that it reads it, so no job writes it.
         unsafe { &*fetch }
     }
 }

@@ -9,7 +9,7 @@ use std::ptr::NonNull;
 
 use super::access::{
     Disjoint, MOST_ALTERNATIVES, Meets, Viewed, disjoint, has_too_many_alternatives, make_unique,
-    meets,
+    meets, reads_mask,
 };
 use super::data::QueryData;
 use super::filter::QueryFilter;
@@ -94,12 +94,6 @@ struct SplitPart<'w> {
     name: fn() -> String,
 }
 
-impl<'w> SplitPart<'w> {
-    fn viewed(&self) -> Viewed<'w, QueryState> {
-        Viewed { query: self.matched, is_lookup: self.is_lookup }
-    }
-}
-
 /// Number of parts without an allocation: worlds are split in each frame.
 const FEW: usize = 8;
 
@@ -126,11 +120,18 @@ impl<'w> Splitting<'w> {
     }
 
     /// Returns the conflicts of a job of one of the parts with views of the others.
-    fn meets_others(&self, at: usize, job: &SplitPart<'_>) -> Meets<'w> {
+    fn meets_others(&self, at: usize, job: &SplitPart<'w>) -> Meets<'w> {
         // SAFETY: the manager is borrowed mutably for the lifetime, and no archetype is added meanwhile.
         let archetypes = unsafe { &(*self.entities.as_ptr()).storage.archetypes };
         let others = self.parts.iter().enumerate().filter(|&(other, _)| other != at);
-        Meets::all(others.map(|(_, view)| meets(job.viewed(), view.viewed(), archetypes)))
+        let viewed =
+            |part: &SplitPart<'w>| Viewed { plan: &part.matched.plan, is_lookup: part.is_lookup };
+        let reads = |part: &SplitPart<'w>| {
+            let matched = part.matched;
+            move |ty| reads_mask(matched, archetypes, ty)
+        };
+        let met = |view| meets(viewed(job), viewed(view), reads(job), reads(view));
+        Meets::all(others.map(|(_, view)| met(view)))
     }
 
     /// Panics if two parts can access the same value and one of them can write it.

@@ -3,7 +3,7 @@
 use std::any::TypeId;
 use std::sync::Arc;
 
-use super::access::{Disjoint, Meets, Viewed, disjoint, make_unique, may_meet};
+use super::access::{Disjoint, Meets, Viewed, disjoint, make_unique, may_read_mask, meets};
 use super::cache::{Key, QueryCache, StateHandle};
 use super::data::QueryData;
 use super::descriptor::QueryDescriptor;
@@ -33,13 +33,15 @@ impl SystemQuery {
     /// Creates the state of a query.
     #[track_caller]
     pub(crate) fn of_query<D: QueryData, F: QueryFilter>(entities: &EntityManager) -> Self {
-        Self::new::<D, F>(entities, Options::default(), false)
+        let key = (TypeId::of::<(D::Static, F)>(), Options::NONE);
+        Self::of_plan(entities, Some(key), plan_of::<D, F>(key.1), false)
     }
 
     /// Creates the state of a lookup.
     #[track_caller]
     pub(crate) fn of_lookup<D: QueryData, F: QueryFilter>(entities: &EntityManager) -> Self {
-        Self::new::<D, F>(entities, Lookup::<D, F>::OPTIONS, true)
+        let key = (TypeId::of::<(D::Static, F)>(), Lookup::<D, F>::OPTIONS);
+        Self::of_plan(entities, Some(key), plan_of::<D, F>(key.1), true)
     }
 
     /// Creates the state of a query from its description.
@@ -47,16 +49,6 @@ impl SystemQuery {
     pub(crate) fn of_description(entities: &EntityManager, query: &QueryDescriptor) -> Self {
         let (key, plan) = query.plan();
         Self::of_plan(entities, key, plan, false)
-    }
-
-    #[track_caller]
-    fn new<D: QueryData, F: QueryFilter>(
-        entities: &EntityManager,
-        options: Options,
-        is_lookup: bool,
-    ) -> Self {
-        let id = TypeId::of::<(D::Static, F)>();
-        Self::of_plan(entities, Some((id, options)), plan_of::<D, F>(options), is_lookup)
     }
 
     #[track_caller]
@@ -75,9 +67,11 @@ impl SystemQuery {
 
     /// Records the views of the system that a job of it conflicts with, out of views of these queries.
     pub(crate) fn settle<'q>(&mut self, others: impl IntoIterator<Item = (&'q Plan, bool)>) {
-        let job = Viewed { query: &self.plan, is_lookup: self.is_lookup };
-        let met =
-            others.into_iter().map(|(query, is_lookup)| may_meet(job, Viewed { query, is_lookup }));
+        let job = Viewed { plan: &self.plan, is_lookup: self.is_lookup };
+        let met = others.into_iter().map(|(plan, is_lookup)| {
+            let reads = |plan| move |ty| may_read_mask(plan, ty);
+            meets(job, Viewed { plan, is_lookup }, reads(job.plan), reads(plan))
+        });
         self.meets = match Meets::all(met) {
             Meets::Nobody => Meets::Nobody,
             Meets::Writer(plan) => Meets::WriterOfSystem(Arc::new(plan.clone())),

@@ -241,7 +241,7 @@ impl<D: ReadableData, F: QueryFilter> Query<'_, D, F> {
         // - the state belongs to the manager, and matches the same with the same parts in the same order, none of which it writes
         // - the new view only reads data of this view, which is borrowed and so writes nothing
         // - a job that reads conflicts with no view that a job of this view would not conflict with
-        unsafe { Query::new(self.entities, matched, self.settings.clone(), self.others()) }
+        unsafe { Query::new(self.entities, matched, self.settings.clone(), self.others) }
     }
 
     /// Returns the state of the query that matches the same entities, and reads what this one writes.

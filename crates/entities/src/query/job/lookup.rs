@@ -14,13 +14,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use ancho_jobs::{Access, AccessList, BatchInfo, JobData, ParallelJobData, ScheduleError};
 
 use super::super::access::{Asked, Meets, add_uses, add_versions};
-use super::super::batch::Pooled;
-use super::super::batch::{ChunkMarks, ChunkView, SharedSource};
+use super::super::batch::{ChunkMarks, ChunkView, Pooled, SharedSource};
 use super::super::data::{QueryData, ReadOnlyData};
 use super::super::filter::QueryFilter;
 use super::super::lookup::Lookup;
 use super::super::parallel::ParallelData;
 use super::super::state::Match;
+use super::super::walk::ChunkTable;
 use crate::entity::Entity;
 use crate::manager::{Jobs, Resource, ResourceUse};
 use crate::storage::{Chunk, Location, PageView, SlotView};
@@ -70,6 +70,7 @@ pub struct Unchecked;
 
 /// The part of a [`JobLookup`] that its job owns.
 #[doc(hidden)]
+#[expect(missing_debug_implementations, reason = "owned by a job")]
 pub struct LookupHeld<D> {
     memory: Pooled<LookupMemory>,
     /// Invariant in `D`: the columns of a subtype may be laid out differently.
@@ -158,7 +159,7 @@ where
         unsafe { memory.pages.read_pages(&storage.table) };
         memory.version = storage.version;
         memory.begin::<D::Static>(storage.chunks.numbers());
-        memory.chunks = storage.chunks.as_ptr();
+        memory.chunks = ChunkTable::of(&storage.chunks);
         let shared =
             SharedSource::World { archetypes: &storage.archetypes, values: &storage.shared };
         for found in &*matched.matches {
@@ -171,7 +172,7 @@ where
             for &number in chunks {
                 // SAFETY: archetypes list chunks that exist, and these are the places of the data in their archetype.
                 let fetch = unsafe {
-                    let chunk = &*memory.chunks.add(number as usize);
+                    let chunk = &*memory.chunks.at(number);
                     D::Static::fetch(ChunkView { chunk, shared }, &found.places)
                 };
                 memory.insert::<D::Static>(number, found, fetch);
@@ -216,8 +217,39 @@ impl<'w, D> JobLookup<'w, D> {
     }
 }
 
-impl<D, M> JobLookup<'_, D, M> {
-    fn declare_uses(&self, accesses: &mut AccessList) {
+impl<D> LookupHeld<D> {
+    #[inline(always)]
+    fn view<M>(&self) -> JobLookupView<'_, D, M> {
+        JobLookupView { finder: self.memory.get().finder(), of: PhantomData }
+    }
+}
+
+/// The mode of a [`JobLookup`]: `()` or [`Unchecked`].
+trait Mode {
+    /// Chunks are marked when the job is done, not when data is returned.
+    const MARKS_LATE: bool;
+}
+
+impl Mode for () {
+    const MARKS_LATE: bool = false;
+}
+
+impl Mode for Unchecked {
+    const MARKS_LATE: bool = true;
+}
+
+// SAFETY:
+// - everything that the view reads and writes is declared, as uses of the world, the entity table included
+// - the world is borrowed for the lifetime: mutably, if something is written
+// - everything that the view reaches lives as long as the world; the world completes its jobs before it is dropped, and the
+//   jobs that conflict before it changes anything
+// - the view is the only one, and `get_mut` borrows it mutably; the unchecked view has no safe method that returns something that
+//   can be written
+unsafe impl<D: ParallelData + 'static, M: Mode> JobData for JobLookup<'_, D, M> {
+    type Held = LookupHeld<D>;
+    type Whole<'v> = JobLookupView<'v, D, M>;
+
+    fn declare(&self, accesses: &mut AccessList) {
         self.jobs.declare(&self.memory.get().uses, accesses);
         // A job that conflicts with a view runs immediately.
         let meets = match &self.meets {
@@ -231,61 +263,15 @@ impl<D, M> JobLookup<'_, D, M> {
         }
     }
 
-    fn into_held(self) -> LookupHeld<D> {
+    fn hold(self) -> LookupHeld<D> {
         LookupHeld { memory: self.memory, of: PhantomData }
     }
-}
 
-impl<D> LookupHeld<D> {
-    #[inline(always)]
-    fn view<M>(&self) -> JobLookupView<'_, D, M> {
-        JobLookupView { finder: self.memory.get().finder(), of: PhantomData }
-    }
-}
-
-// SAFETY:
-// - everything that the view reads and writes is declared, as uses of the world, the entity table included
-// - the world is borrowed for the lifetime: mutably, if something is written
-// - everything that the view reaches lives as long as the world; the world completes its jobs before it is dropped, and the
-//   jobs that conflict before it changes anything
-// - the view is the only one, and `get_mut` borrows it mutably
-unsafe impl<D: ParallelData + 'static> JobData for JobLookup<'_, D> {
-    type Held = LookupHeld<D>;
-    type Whole<'v> = JobLookupView<'v, D>;
-
-    fn declare(&self, accesses: &mut AccessList) {
-        self.declare_uses(accesses);
-    }
-
-    fn hold(self) -> LookupHeld<D> {
-        self.into_held()
-    }
-
-    unsafe fn whole(held: &mut LookupHeld<D>) -> JobLookupView<'_, D> {
-        held.view()
-    }
-}
-
-// SAFETY:
-// - uses, borrows and lifetimes are those of the checked lookup's `JobData`
-// - the view has no safe method that returns something that can be written
-unsafe impl<D: ParallelData + 'static> JobData for JobLookup<'_, D, Unchecked> {
-    type Held = LookupHeld<D>;
-    type Whole<'v> = JobLookupView<'v, D, Unchecked>;
-
-    fn declare(&self, accesses: &mut AccessList) {
-        self.declare_uses(accesses);
-    }
-
-    fn hold(self) -> LookupHeld<D> {
-        self.into_held()
-    }
-
-    unsafe fn whole(held: &mut LookupHeld<D>) -> JobLookupView<'_, D, Unchecked> {
+    unsafe fn whole(held: &mut LookupHeld<D>) -> JobLookupView<'_, D, M> {
         held.view()
     }
 
-    const SETTLES: bool = D::MARKS;
+    const SETTLES: bool = M::MARKS_LATE && D::MARKS;
 
     unsafe fn settle(held: &mut LookupHeld<D>) {
         // SAFETY: the memory was filled for this data, and all threads are done.
@@ -549,12 +535,6 @@ impl<D, M> fmt::Debug for JobLookup<'_, D, M> {
     }
 }
 
-impl<D> fmt::Debug for LookupHeld<D> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "LookupHeld<{}>", type_name::<D>())
-    }
-}
-
 impl<D, M> fmt::Debug for JobLookupView<'_, D, M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "JobLookupView<{}>", type_name::<D>())
@@ -591,6 +571,7 @@ impl<D: QueryData> Ahead<D> {
 }
 
 /// Tables of a lookup in a job: the slots of all entities, and the fetch of each chunk.
+#[derive(Default)]
 pub(crate) struct LookupMemory {
     pages: PageView<'static>,
     /// An `Option<D::Fetch>` for each chunk, by its number, as words.
@@ -599,7 +580,7 @@ pub(crate) struct LookupMemory {
     found: Vec<*const Match>,
     /// A bit for each chunk that was written, if several threads write.
     written: Vec<AtomicU64>,
-    chunks: *const Chunk,
+    chunks: ChunkTable,
     version: Version,
     uses: Vec<ResourceUse>,
 }
@@ -608,20 +589,6 @@ pub(crate) struct LookupMemory {
 unsafe impl Send for LookupMemory {}
 // SAFETY: threads read the memory behind the pointers, or write it as the job has declared. No other thread writes it meanwhile.
 unsafe impl Sync for LookupMemory {}
-
-impl Default for LookupMemory {
-    fn default() -> Self {
-        Self {
-            pages: PageView::default(),
-            fetched: Vec::new(),
-            found: Vec::new(),
-            written: Vec::new(),
-            chunks: std::ptr::null(),
-            version: Version::NEVER,
-            uses: Vec::new(),
-        }
-    }
-}
 
 impl LookupMemory {
     /// Count of words of an `Option<D::Fetch>`.
@@ -668,7 +635,7 @@ impl LookupMemory {
     /// - a fetch was [inserted](Self::insert) for the chunk
     unsafe fn chunk(&self, number: u32) -> (&Match, &Chunk) {
         // SAFETY: the job has declared that it reads the chunk's archetype, so that neither the chunk nor the match goes away.
-        unsafe { (&*self.found[number as usize], &*self.chunks.add(number as usize)) }
+        unsafe { (&*self.found[number as usize], &*self.chunks.at(number)) }
     }
 
     /// Returns whether the data was written since a version: of the row, where rows are tracked, or else in its chunk.
