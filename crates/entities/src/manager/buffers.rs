@@ -14,6 +14,8 @@ use crate::error::EntityError;
 impl EntityManager {
     /// Gives an entity a buffer, without elements. One that it has stays as it is, contents included.
     ///
+    /// Reorders query results: see [`Query::to_entities`](crate::Query::to_entities).
+    ///
     /// Reorders what queries give: see [`Query::to_entities`](crate::Query::to_entities).
     ///
     /// Returns it, to be changed. [`add`](Self::add) with a [`Buffer`](crate::Buffer) replaces the contents.

@@ -232,17 +232,16 @@ fn may_be_about(terms: &[Term], component: ComponentType) -> bool {
 fn add_masks(found: &Match, archetypes: &Archetypes, uses: &mut Vec<ResourceUse>) {
     let shape = &archetypes[found.archetype].shape;
     let ty = |mask: u32| -> ComponentType { shape.types[shape.enableable[mask as usize] as usize] };
-    for_each_mask(&found.bits, &mut |mask| add(uses, Resource::Mask(ty(mask)), Access::Read));
-}
-
-fn for_each_mask(bits: &[Bit], each: &mut impl FnMut(u32)) {
-    for bit in bits {
-        match bit {
-            Bit::On(mask) | Bit::Off(mask) => each(*mask),
-            Bit::Any(masks) => masks.iter().for_each(|&mask| each(mask)),
-            Bit::Or(lists) => lists.iter().for_each(|bits| for_each_mask(bits, each)),
-            Bit::Changed(_) => {}
-        }
+    let mut add_mask = |mask: u32| add(uses, Resource::Mask(ty(mask)), Access::Read);
+    for bit in &found.bits {
+        bit.any_leaf(&mut |bit| {
+            match bit {
+                Bit::On(mask) | Bit::Off(mask) => add_mask(*mask),
+                Bit::Any(masks) => masks.iter().copied().for_each(&mut add_mask),
+                Bit::Changed(_) | Bit::Or(_) => {}
+            }
+            false
+        });
     }
 }
 
@@ -345,16 +344,13 @@ impl Conditions<'_> {
 
     /// Returns `true` if no archetype has the component.
     fn lack(self, component: ComponentType) -> bool {
+        let ignores_enabled = self.options.has(Options::IGNORE_ENABLED);
         self.terms.iter().any(|term| match **term {
             Term::Absent(ty) => ty == component,
-            Term::Without(ty) => ty == component && !self.is_switched(ty),
+            // An archetype may have a component that is disabled, unless that is ignored.
+            Term::Without(ty) => ty == component && (ignores_enabled || !ty.is_enableable()),
             _ => false,
         })
-    }
-
-    /// Returns `true` if matching depends on whether a component is enabled.
-    fn is_switched(self, component: ComponentType) -> bool {
-        component.is_enableable() && !self.options.has(Options::IGNORE_ENABLED)
     }
 
     /// Returns a component that is enabled in all entities of these conditions, and absent or disabled in those of the others.

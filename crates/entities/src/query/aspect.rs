@@ -148,8 +148,8 @@ pub enum ManagedField {}
 
 /// Maps field types to their query data and read-only query data.
 macro_rules! fields {
-    ($([$T:ident: $($bound:path),+] $kind:ident $field:ty => $data:ty, $read:ty;)+) => {$(
-        impl<$T: $($bound +)+> AspectField<$kind> for $field {
+    ($([$($T:ident: $($bound:path),+)?] $kind:ident $field:ty => $data:ty, $read:ty;)+) => {$(
+        impl$(<$T: $($bound +)+>)? AspectField<$kind> for $field {
             type Data = $data;
             type ReadOnly = $read;
         }
@@ -168,11 +168,7 @@ fields! {
     [T: Component, Default] ChunkField &T => &'static PerChunk<T>, &'static PerChunk<T>;
     [T: ManagedComponent] ManagedField &T => &'static Managed<T>, &'static Managed<T>;
     [T: ManagedComponent] ManagedField &mut T => &'static mut Managed<T>, &'static Managed<T>;
-}
-
-impl AspectField<PlainField> for Entity {
-    type Data = Entity;
-    type ReadOnly = Entity;
+    [] PlainField Entity => Entity, Entity;
 }
 
 impl<Kind, F: AspectField<Kind>> AspectField<Kind> for Option<F> {

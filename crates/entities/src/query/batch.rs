@@ -64,8 +64,8 @@ pub(crate) struct Rows {
     pub(super) version: Version,
     /// The query writes enable bits, which may decide which rows match.
     switches: bool,
-    /// Count of rows, matching or not.
-    all: usize,
+    /// Count of rows, matching or not, once they are [counted](Self::count_all) or [taken whole](Self::take_whole).
+    pub(super) all: usize,
 }
 
 /// Selects chunks by their entities.
@@ -153,7 +153,7 @@ const PREFETCH_DISTANCE: usize = 4;
 /// **Invariant:** it was opened once; or its data is read-only, or is only used for indices of one thread.
 pub(super) struct OpenBatch<'r, D: QueryData> {
     pub(super) chunk: &'r Chunk,
-    found: &'r Match,
+    pub(super) found: &'r Match,
     pub(super) fetch: D::Fetch,
     pub(super) rows: Range<u32>,
     changed: &'r [u64],
@@ -203,11 +203,12 @@ impl Rows {
             let listed = archetype.chunks.iter().map(|&number| CollectedChunk { number, of });
             // SAFETY: archetypes list chunks that exist, and nothing writes the headers now.
             let chunk = |number| unsafe { (*walk.chunks).get_unchecked(number) };
-            if walk.asks_for_values() || pick.is_some() {
+            if !walk.shared.is_empty() || pick.is_some() {
                 for (number, found) in (before..).zip(listed) {
                     let chunk = chunk(found.number);
-                    let has_values = !walk.asks_for_values() || walk.has_values(chunk);
-                    if has_values && pick.as_mut().is_none_or(|pick| pick(chunk.entities())) {
+                    if walk.has_values(chunk)
+                        && pick.as_mut().is_none_or(|pick| pick(chunk.entities()))
+                    {
                         self.chunks.push(found);
                         self.unfiltered.push(number);
                     }
@@ -254,11 +255,6 @@ impl Rows {
     /// Counts the rows, matching or not.
     pub(super) fn count_all(&mut self) -> usize {
         self.all = self.chunks.iter().map(|&place| self.chunk(place).0.len as usize).sum();
-        self.all
-    }
-
-    /// Returns the count of rows, matching or not, once they are [counted](Self::count_all).
-    pub(super) fn all(&self) -> usize {
         self.all
     }
 
@@ -566,31 +562,6 @@ impl Rows {
         }
     }
 
-    /// Calls a function for each matching entity of some batches.
-    ///
-    /// # Safety
-    ///
-    /// - the rows were prepared for a query of this data, and nothing else uses what it writes for the lifetime
-    /// - it is called once for each batch
-    #[inline(always)]
-    pub(super) unsafe fn each_row<'w, D: QueryData>(
-        &self,
-        batches: Range<usize>,
-        mut function: impl FnMut(D::Item<'w>),
-    ) {
-        for at in batches {
-            // SAFETY: the rows were prepared for this data, and the batch is opened once. The row exists and comes once, so
-            // that nothing else uses what can be written, which is unshared.
-            unsafe {
-                let batch = self.open::<D>(at);
-                batch.each_row(
-                    #[inline(always)]
-                    |row| function(D::get(batch.fetch, row)),
-                );
-            }
-        }
-    }
-
     /// Returns the first and the last entity of a batch, matching or not.
     pub(super) fn ends_of(&self, at: usize) -> (Entity, Entity) {
         let entities = self.chunk(self.chunks[self.chunk_index(at)]).0.entities();
@@ -608,7 +579,7 @@ impl<'r, D: QueryData> OpenBatch<'r, D> {
     ///
     /// - the batch is opened by one thread, once
     #[inline(always)]
-    unsafe fn each_row(&self, function: impl FnMut(usize)) {
+    pub(super) unsafe fn each_row(&self, function: impl FnMut(usize)) {
         // SAFETY: the chunk exists, and the batch has rows of it. Chunks were marked before. Other threads write bits of other
         // batches, in other words; if one does, no later batch is prefetched.
         unsafe {
@@ -660,27 +631,9 @@ impl<'r, D: QueryData> OpenBatch<'r, D> {
 
     /// Divides the batch into its items and the chunk without them.
     pub(super) fn split(self) -> (BatchItems<'r, D>, OpenBatch<'r, ()>) {
-        let Self { chunk, found, changed, chunk_number, rows_of, at, .. } = self;
-        let (rows, found_numbers) = (self.rows.clone(), self.found_numbers.clone());
-        let (fetch, soon) = ((), None);
-        let whole = OpenBatch {
-            chunk,
-            found,
-            fetch,
-            rows,
-            changed,
-            soon,
-            found_numbers,
-            chunk_number,
-            rows_of,
-            at,
-        };
-        (BatchItems(self), whole)
-    }
-
-    /// Returns whether all rows match, because no component of the conditions is enableable.
-    pub(super) fn is_whole(&self) -> bool {
-        self.found.bits.is_empty()
+        // SAFETY: every query is also one of no data, of which nothing can be written.
+        let chunk = unsafe { self.rows_of.open::<()>(self.at) };
+        (BatchItems(self), chunk)
     }
 
     /// Records that values are yielded for writing, for chunks that are [marked late](Rows::mark_yielded).
@@ -754,9 +707,10 @@ impl<'r, D: QueryData> OpenBatch<'r, D> {
 pub(super) struct BatchItems<'r, D: QueryData>(OpenBatch<'r, D>);
 
 impl<D: QueryData> BatchItems<'_, D> {
-    /// Calls a function for the rows that match, with their data and their numbers.
+    /// Records that values are yielded for writing, and calls a function for the rows that match, with their data and their numbers.
     #[inline(always)]
     pub(super) fn each_item(&mut self, function: impl FnMut(D::Item<'_>, usize)) {
+        self.0.note_yielded();
         self.0.each_item(function);
     }
 }

@@ -73,7 +73,7 @@ use crate::version::Version;
 #[must_use = "a description does nothing until it is run in a world"]
 pub struct QueryDescriptor {
     source: Source,
-    settings: Settings,
+    pub(super) settings: Settings,
 }
 
 #[derive(Clone)]
@@ -142,15 +142,11 @@ impl QueryDescriptor {
     }
 
     fn each(
-        mut self,
+        self,
         types: impl IntoIterator<Item = ComponentType>,
         term: fn(ComponentType) -> Term,
     ) -> Self {
-        let types: Vec<_> = types.into_iter().collect();
-        for alternative in self.alternatives_mut() {
-            alternative.filters.extend(types.iter().copied().map(term));
-        }
-        self
+        types.into_iter().fold(self, |query, ty| query.one(term(ty)))
     }
 
     fn one(mut self, term: Term) -> Self {
@@ -456,10 +452,6 @@ impl QueryDescriptor {
             let (found, number) = chunks.next()?;
             Some(QueryChunk { chunk: world.chunk(number), found, since })
         })
-    }
-
-    pub(super) fn settings(&self) -> &Settings {
-        &self.settings
     }
 
     /// Returns the plan, and for descriptions of types the key of their state.

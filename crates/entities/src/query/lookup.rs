@@ -133,8 +133,7 @@ impl<'w, D: QueryData, F: QueryFilter> Lookup<'w, D, F> {
     where
         D: ReadOnlyData,
     {
-        self.state.wait();
-        let (at, found) = self.state.find(entity)?;
+        let (at, found) = self.state.find_for_use(entity)?;
         // SAFETY:
         // - the entity was just found there, by the state of a query of this data, and jobs that conflict are completed
         // - the data is read-only
@@ -146,8 +145,7 @@ impl<'w, D: QueryData, F: QueryFilter> Lookup<'w, D, F> {
     /// The data counts as changed from now on, with its chunk.
     #[inline]
     pub fn get_mut(&mut self, entity: Entity) -> Option<D::Item<'_>> {
-        self.state.wait();
-        let (at, found) = self.state.find(entity)?;
+        let (at, found) = self.state.find_for_use(entity)?;
         // SAFETY:
         // - the entity was just found there, by the state of a query of this data, and jobs that conflict are completed
         // - this view is borrowed mutably as long as the data is
@@ -205,10 +203,11 @@ impl<'w> ArchetypeLookup<'w> {
         }
     }
 
-    /// Completes the jobs that conflict with the lookup.
+    /// Finds the row of an entity after jobs that conflict with the lookup are completed.
     #[inline(always)]
-    fn wait(&self) {
+    fn find_for_use(&self, entity: Entity) -> Option<(Location, &'w Match)> {
         sync_for_query(self.entities(), self.matched, Asked::Data);
+        self.find(entity)
     }
 
     /// Marks the data that can be written as changed in the chunk of a row, and returns the data of the row.

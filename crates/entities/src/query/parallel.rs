@@ -159,7 +159,7 @@ impl<D: ParallelData, F: QueryFilter> Query<'_, D, F> {
         // SAFETY: the walk belongs to this query, which is borrowed mutably for as long. It is used once. Other views of the world are
         // not `Sync`, so that their users wait on this thread meanwhile: the items that they hold are other data, and if there are
         // other views, the chunks that this query can write are unshared. The rows are prepared for this data, and each batch is
-        // processed once.
+        // opened once. Each row comes once.
         succeed(unsafe {
             each_range::<D, _>(
                 (self.jobs(), &walk),
@@ -167,7 +167,15 @@ impl<D: ParallelData, F: QueryFilter> Query<'_, D, F> {
                 Divide::ROWS,
                 function,
                 #[inline(always)]
-                |rows, batches, function| rows.each_row::<D>(batches, function),
+                |rows, batches, function| {
+                    for at in batches {
+                        let batch = rows.open::<D>(at);
+                        batch.each_row(
+                            #[inline(always)]
+                            |row| function(D::get(batch.fetch, row)),
+                        );
+                    }
+                },
             )
         });
     }

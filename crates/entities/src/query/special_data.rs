@@ -256,9 +256,10 @@ unsafe impl<T: ManagedComponent> QueryData for &mut Managed<T> {
 /// World::new("Simulation").query::<EnabledRef<Health>>().count();
 /// ```
 pub struct EnabledRef<'w, T> {
-    bit: Bit,
-    world: PhantomData<&'w u64>,
-    of: PhantomData<fn() -> T>,
+    /// A bit of a word whose other bits other items may use. It stays on one thread, since it is a pointer.
+    word: *mut u64,
+    shift: u32,
+    of: PhantomData<(&'w u64, fn() -> T)>,
 }
 
 /// Enabled state of a component, writable: query data.
@@ -287,34 +288,22 @@ pub struct EnabledRef<'w, T> {
 /// }
 /// assert_eq!(world.query::<&Engine>().count(), 1);
 /// ```
-pub struct EnabledMut<'w, T> {
-    bit: Bit,
-    world: PhantomData<&'w mut u64>,
-    of: PhantomData<fn() -> T>,
-}
+pub struct EnabledMut<'w, T>(EnabledRef<'w, T>);
 
-/// A bit of a word whose other bits other items may use. It stays on one thread, since it is a pointer.
-#[derive(Clone, Copy)]
-struct Bit {
-    word: *mut u64,
-    shift: u32,
-}
-
-impl Bit {
+impl<T> EnabledRef<'_, T> {
     /// Returns the bit of a row.
     #[inline(always)]
     fn of(words: *mut u64, row: usize) -> Self {
-        Self { word: words.wrapping_add(row / 64), shift: (row % 64) as u32 }
+        let (word, shift) = (words.wrapping_add(row / 64), (row % 64) as u32);
+        Self { word, shift, of: PhantomData }
     }
-}
 
-impl<T> EnabledRef<'_, T> {
     /// Returns `true` if the component is enabled.
     #[inline]
     pub fn get(&self) -> bool {
         // SAFETY: the word exists while the world is borrowed, and no other thread writes it meanwhile: batches of loops and jobs
         // have whole words.
-        unsafe { *self.bit.word >> self.bit.shift & 1 != 0 }
+        unsafe { *self.word >> self.shift & 1 != 0 }
     }
 }
 
@@ -322,15 +311,13 @@ impl<T> EnabledMut<'_, T> {
     /// Returns `true` if the component is enabled.
     #[inline]
     pub fn get(&self) -> bool {
-        // SAFETY: the word exists while the world is borrowed, and no other thread uses it: batches of loops and jobs have whole
-        // words.
-        unsafe { *self.bit.word >> self.bit.shift & 1 != 0 }
+        self.0.get()
     }
 
     /// Enables or disables the component.
     #[inline]
     pub fn set(&mut self, enabled: bool) {
-        let Bit { word, shift } = self.bit;
+        let EnabledRef { word, shift, .. } = self.0;
         // SAFETY: the word exists while the world is borrowed, and no other thread uses it: batches of loops and jobs have whole
         // words. No reference to the word is alive while user code runs.
         unsafe { *word = *word & !(1 << shift) | u64::from(enabled) << shift };
@@ -382,7 +369,7 @@ unsafe impl<T: Component> QueryData for EnabledRef<'_, T> {
 
     #[inline(always)]
     unsafe fn get<'w>(fetch: *mut u64, row: usize) -> EnabledRef<'w, T> {
-        EnabledRef { bit: Bit::of(fetch, row), world: PhantomData, of: PhantomData }
+        EnabledRef::of(fetch, row)
     }
 }
 
@@ -408,11 +395,7 @@ unsafe impl<T: Component> QueryData for EnabledMut<'_, T> {
 
     #[inline(always)]
     unsafe fn get<'w>(fetch: ColumnFetch<T>, row: usize) -> EnabledMut<'w, T> {
-        EnabledMut {
-            bit: Bit::of(fetch.words.cast_mut(), row),
-            world: PhantomData,
-            of: PhantomData,
-        }
+        EnabledMut(EnabledRef::of(fetch.words.cast_mut(), row))
     }
 }
 

@@ -9,7 +9,6 @@ use super::data::QueryData;
 use super::descriptor::QueryDescriptor;
 use super::filter::QueryFilter;
 use super::lookup::Lookup;
-use super::split::conflict;
 use super::state::QueryState;
 use super::terms::{Options, Part, Plan, plan_of};
 use crate::component::ComponentType;
@@ -92,20 +91,10 @@ impl SystemQuery {
         queries: &'w QueryCache,
         archetypes: &'w Archetypes,
     ) -> &'w QueryState {
-        match queries.get(&self.state, archetypes) {
-            Some(matched) => matched,
-            None => self.find_again(queries, archetypes),
-        }
-    }
-
-    #[cold]
-    fn find_again<'w>(
-        &mut self,
-        queries: &'w QueryCache,
-        archetypes: &'w Archetypes,
-    ) -> &'w QueryState {
-        self.state = queries.handle(self.key, &self.plan);
-        queries.get(&self.state, archetypes).expect("a handle of this cache")
+        queries.get(&self.state, archetypes).unwrap_or_else(|| {
+            self.state = queries.handle(self.key, &self.plan);
+            queries.get(&self.state, archetypes).expect("a handle of this cache")
+        })
     }
 
     /// Prepares the state before there are views: adds new archetypes, and copies chunks that can be written and are shared
@@ -145,9 +134,14 @@ pub(crate) struct Conflict {
     pub(crate) switch: Option<ComponentType>,
 }
 
-/// Returns the conflict of two queries, if they conflict.
+/// Returns the conflict of two queries, if both fetch a component, perhaps of one entity, and one of them can write it.
 pub(crate) fn conflict_of(left: &Plan, right: &Plan) -> Option<Conflict> {
-    let (of_left, of_right): (Part, Part) = conflict(left, right)?;
+    let (of_left, of_right) = left.parts.iter().find_map(|one| {
+        let same = |other: &&Part| {
+            other.ty == one.ty && other.bits == one.bits && (other.write || one.write)
+        };
+        Some((one, right.parts.iter().find(same)?))
+    })?;
     let switch = match disjoint(left, right) {
         Disjoint::Archetypes => return None,
         Disjoint::Switch(switch) => Some(switch),

@@ -86,26 +86,15 @@ impl Terms {
         Self { parts, filters, options: F::OPTIONS }
     }
 
-    #[track_caller]
-    pub(super) fn into_plan(self, query: &str, options: Options) -> Plan {
-        Plan::new(query, self.parts, self.filters, self.options.with(options))
-    }
-}
-
-/// Returns the plan of a query of this data and these filters, with more options.
-#[track_caller]
-pub(super) fn plan_of<D: QueryData, F: QueryFilter>(options: Options) -> Plan {
-    Terms::of::<D, F>().into_plan(type_name::<D>(), options)
-}
-
-impl Plan {
-    /// Creates a plan with the default conditions of queries. The name of the query is for messages.
+    /// Creates a plan with the default conditions of queries, and more options. The name of the query is for messages.
     ///
     /// # Panics
     ///
     /// With A0086 if a writable part occurs twice, with A0070 if a component is required to be disabled and is not enableable.
     #[track_caller]
-    pub(crate) fn new(query: &str, parts: Vec<Part>, filters: Vec<Term>, options: Options) -> Self {
+    pub(super) fn into_plan(self, query: &str, options: Options) -> Plan {
+        let Self { parts, filters, options: own } = self;
+        let options = own.with(options);
         refuse_conflicts(query, &parts);
         let mut terms = Vec::new();
         for part in &parts {
@@ -122,12 +111,9 @@ impl Plan {
                 terms.push(term);
             }
         }
-        let passed_over = [
-            (ComponentType::of::<Disabled>(), options.has(Options::DISABLED)),
-            (ComponentType::of::<Prefab>(), options.has(Options::PREFABS)),
-        ];
-        for (mark, included) in passed_over {
-            if !included {
+        let (disabled, prefab) = (ComponentType::of::<Disabled>(), ComponentType::of::<Prefab>());
+        for (mark, option) in [(disabled, Options::DISABLED), (prefab, Options::PREFABS)] {
+            if !options.has(option) {
                 pass_over(&mut terms, mark);
             }
         }
@@ -135,9 +121,17 @@ impl Plan {
             let known = KnownGroups::new(&parts, &terms);
             terms.push(Term::NotOfOthers(known));
         }
-        Self { parts: parts.into(), terms: terms.into(), options }
+        Plan { parts: parts.into(), terms: terms.into(), options }
     }
+}
 
+/// Returns the plan of a query of this data and these filters, with more options.
+#[track_caller]
+pub(super) fn plan_of<D: QueryData, F: QueryFilter>(options: Options) -> Plan {
+    Terms::of::<D, F>().into_plan(type_name::<D>(), options)
+}
+
+impl Plan {
     /// Returns a plan that matches the same, and reads what this one writes.
     pub(super) fn reading(mut self) -> Self {
         self.parts.iter_mut().for_each(|part| part.write = false);

@@ -264,9 +264,9 @@ impl<D: ReadableData, F: QueryFilter> Query<'_, D, F> {
 
 /// Maps data to its read-only form.
 macro_rules! readable {
-    ($([$T:ident: $($bound:path),+] $data:ty => $read:ty;)+) => {$(
+    ($([$($T:ident: $($bound:path),+)?] $data:ty => $read:ty;)+) => {$(
         // SAFETY: it reads the same component of the same entities.
-        unsafe impl<$T: $($bound +)+> ReadableData for $data {
+        unsafe impl$(<$T: $($bound +)+>)? ReadableData for $data {
             type ReadOnly = $read;
         }
     )+};
@@ -285,16 +285,8 @@ readable! {
     [T: Component] EnabledMut<'_, T> => EnabledRef<'static, T>;
     [T: Component] TrackedMut<'_, T> => &'static T;
     [D: ReadableData] Option<D> => Option<D::ReadOnly>;
-}
-
-// SAFETY: the data is read-only already.
-unsafe impl ReadableData for Entity {
-    type ReadOnly = Entity;
-}
-
-// SAFETY: the data has no parts.
-unsafe impl ReadableData for () {
-    type ReadOnly = ();
+    [] Entity => Entity;
+    [] () => ();
 }
 
 macro_rules! implement {

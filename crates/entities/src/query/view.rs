@@ -14,7 +14,7 @@ use super::iter::{Cursor, QueryIter, Writes};
 use super::state::{QueryMask, QueryState};
 use super::system_query::SystemQuery;
 use super::terms::{Options, Settings, plan_of};
-use super::walk::{Walk, each_pair, each_row, each_slices, succeed};
+use super::walk::{Walk, each_pair, each_slices, succeed};
 use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::manager::{EntityManager, Jobs};
@@ -369,7 +369,7 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
     /// assert_eq!(targets.iter().filter(|target| mask.matches(target.0)).count(), 1);
     /// ```
     pub fn mask(&self) -> QueryMask<'_> {
-        QueryMask::new(self.storage(), self.matched)
+        QueryMask { storage: self.storage(), matched: self.matched }
     }
 
     /// Returns an iterator over read-only items.
@@ -465,7 +465,7 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
     pub fn for_each<'v>(&'v mut self, function: impl FnMut(D::Item<'v>)) {
         let walk: Walk<'v> = self.walk();
         // SAFETY: the walk belongs to this query, which is borrowed mutably for as long. It is used once.
-        succeed(unsafe { each_row::<D, _>(&walk, function) });
+        succeed(unsafe { walk.each_row::<D, _>(function) });
     }
 
     /// Calls a function with slices of contiguous entities.

@@ -44,7 +44,7 @@ pub(super) struct Walk<'w> {
     /// Chunks are selected by changes or shared values.
     is_choosy: bool,
     /// The required shared values, by table and index.
-    shared: Vec<(u32, u32)>,
+    pub(super) shared: Vec<(u32, u32)>,
     world: PhantomData<&'w mut Chunks>,
 }
 
@@ -111,6 +111,34 @@ impl<'w> Walk<'w> {
             shared: shared.unwrap_or_default(),
             world: PhantomData,
         }
+    }
+
+    /// Calls a function with the items of all matching rows, compiled for several CPU levels.
+    ///
+    /// # Safety
+    ///
+    /// - the walk is that of a query of this data, and was made by `writing` unless the data is read-only
+    /// - the walk is used once
+    #[inline(always)]
+    pub(super) unsafe fn each_row<D: QueryData, C: FnMut(D::Item<'w>)>(
+        &self,
+        mut function: C,
+    ) -> Result<(), OutOfMemory> {
+        // The loop over chunks is inside, so the CPU level is chosen once.
+        dispatch_as::<C, _, _>(
+            CpuLevel::V4,
+            #[inline(always)]
+            move || {
+                // SAFETY: the walk is that of a query of this data, and was made by `writing` unless the data is read-only. The rows
+                // exist. Each is yielded once, so no other code uses its data that can be written, and the walk has unshared it.
+                unsafe {
+                    self.for_each_row::<D>(
+                        #[inline(always)]
+                        |fetch, row| function(D::get(fetch, row)),
+                    )
+                }
+            },
+        )
     }
 
     /// Calls a function for each matching row, with the data fetched from its chunk.
@@ -375,11 +403,6 @@ impl<'w> Walk<'w> {
         ChunkFilter { since: self.since, asks_for_changes: self.matched.asks_for_changes }
     }
 
-    /// Returns `true` if chunks are selected by shared values.
-    pub(super) fn asks_for_values(&self) -> bool {
-        !self.shared.is_empty()
-    }
-
     /// Returns `true` if a chunk has the required shared values.
     pub(super) fn has_values(&self, chunk: &Chunk) -> bool {
         let has = |&value: &(u32, u32)| self.archetypes.values_of(chunk).any(|has| has == value);
@@ -488,7 +511,7 @@ pub(super) fn set_enabled(
     entities.sync_for_set_enabled(component);
     sync_for_query(entities, matched, Asked::Data);
     let version = entities.storage.version;
-    let mut chunks = SelectedChunks::new(Walk::reading(entities, matched, query.settings()));
+    let mut chunks = SelectedChunks::new(Walk::reading(entities, matched, &query.settings));
     while let Some((found, number)) = chunks.next() {
         let chunk = &entities.storage.chunks[number];
         let place = chunk.find(component).and_then(|at| Some((at.column, at.mask()?)));
@@ -710,9 +733,9 @@ pub(super) unsafe fn rows_of_chunk<D: QueryData, const TRACK: bool>(
                         match next - first {
                             // Another thread may be writing behind the last row.
                             rows if rows < piece_rows::<D>() => {
-                                soon.expect_rows::<D>(found, first, rows);
+                                D::expect(soon.memory, &found.places, first, rows);
                             }
-                            _ => soon.expect_rows::<D>(found, first, piece_rows::<D>()),
+                            _ => D::expect(soon.memory, &found.places, first, piece_rows::<D>()),
                         }
                     }
                 }
@@ -724,7 +747,7 @@ pub(super) unsafe fn rows_of_chunk<D: QueryData, const TRACK: bool>(
         if let Some((soon, words)) = soon
             && has_word(words, first)
         {
-            soon.expect_rows::<D>(found, first, WORD);
+            D::expect(soon.memory, &found.places, first, WORD);
         }
         // Contiguous rows are processed as runs, so that loops vectorise. With many runs, predicting the end of each takes longer
         // than visiting one row after the other.
@@ -787,6 +810,9 @@ pub(super) unsafe fn prefetch_marks<D: QueryData>(next: Option<Prefetch>, soon: 
 }
 
 /// A chunk whose memory is prefetched.
+///
+/// Hardware prefetching works for long sequential reads. A column of a chunk ends after a few KiB, so the CPU mispredicts the end of
+/// each one. Prefetching the next chunk replaces it, in small steps: a core can only have a limited number of loads in flight.
 #[derive(Clone, Copy)]
 pub(super) struct Prefetch {
     pub(super) memory: NonZero<usize>,
@@ -794,16 +820,6 @@ pub(super) struct Prefetch {
 }
 
 impl Prefetch {
-    /// Prefetches rows.
-    ///
-    /// Hardware prefetching works for long sequential reads. A column of a chunk ends after a few KiB, so the CPU mispredicts the
-    /// end of each one. Prefetching the next chunk replaces it, in small steps: a core can only have a limited number of loads in
-    /// flight.
-    #[inline(always)]
-    fn expect_rows<D: QueryData>(self, found: &Match, first: usize, count: usize) {
-        D::expect(self.memory, &found.places, first, count);
-    }
-
     /// Returns the mask words with matching rows: one bit for each of the first words, and the last bit for all others.
     ///
     /// # Safety
@@ -848,37 +864,6 @@ pub(super) fn succeed<T>(result: Result<T, OutOfMemory>) -> T {
         Ok(value) => value,
         Err(error) => refuse(EntityError::from(error)),
     }
-}
-
-/// Calls a function for all matching rows of a walk, compiled for several CPU levels.
-///
-/// # Safety
-///
-/// - the walk is that of a query of this data, and was made by `writing` unless the data is read-only
-/// - the walk is used once
-#[inline(always)]
-pub(super) unsafe fn each_row<'w, D: QueryData, C: FnMut(D::Item<'w>)>(
-    walk: &Walk<'w>,
-    mut function: C,
-) -> Result<(), OutOfMemory> {
-    // The loop over chunks is inside, so the CPU level is chosen once.
-    dispatch_as::<C, _, _>(
-        CpuLevel::V4,
-        #[inline(always)]
-        move || {
-            // SAFETY: the walk is that of a query of this data, and was made by `writing` unless the data is read-only.
-            unsafe {
-                walk.for_each_row::<D>(
-                    #[inline(always)]
-                    |fetch, row| {
-                        // The row exists. Each row is yielded once, so no other code uses its data that can be written, and the
-                        // walk has unshared it.
-                        function(D::get(fetch, row));
-                    },
-                )
-            }
-        },
-    )
 }
 
 /// Calls a function for the slices of all matching rows of a walk, compiled for several CPU levels.

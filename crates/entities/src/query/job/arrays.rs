@@ -99,7 +99,7 @@ pub struct QueryArrayBatch<'v, D: QueryData> {
 impl<'w, D> QueryArray<'w, D> {
     /// Returns the count of entities.
     pub fn len(&self) -> usize {
-        self.rows.get().all()
+        self.rows.get().all
     }
 
     /// Returns whether there are no entities.
@@ -116,7 +116,7 @@ impl<'w, D> QueryArray<'w, D> {
 impl<'v, D: QueryData> QueryArrayBatch<'v, D> {
     /// Returns the count of entities in the whole array.
     pub fn len(&self) -> usize {
-        self.rows.all()
+        self.rows.all
     }
 
     /// Returns whether the whole array is empty.
@@ -220,7 +220,7 @@ unsafe impl<D: ParallelData + 'static> JobData for QueryArray<'_, D> {
 
     unsafe fn whole(held: &mut ArrayHeld<D>) -> QueryArrayBatch<'_, D> {
         let rows = held.rows.get();
-        QueryArrayBatch { rows, batch: 0..rows.all(), recent: 0..0, fetch: None }
+        QueryArrayBatch { rows, batch: 0..rows.all, recent: 0..0, fetch: None }
     }
 
     const SETTLES: bool = D::MARKS;
@@ -255,7 +255,7 @@ unsafe impl<D: ParallelData + 'static> ParallelJobData for QueryArray<'_, D> {
         batch: &BatchInfo,
     ) -> QueryArrayBatch<'v, D> {
         let rows = held.rows.get();
-        assert!(batch.range.end <= rows.all(), "the array is too short for the batch");
+        assert!(batch.range.end <= rows.all, "the array is too short for the batch");
         QueryArrayBatch { rows, batch: batch.range.clone(), recent: 0..0, fetch: None }
     }
 

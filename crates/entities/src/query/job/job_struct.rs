@@ -175,7 +175,6 @@ fn each_entity<J: EntityJob>(work: BatchWork<'_, '_, J::Query, J::Data>) {
     if !J::begin_chunk(&mut job, &mut chunk) {
         return;
     }
-    chunk.note_yielded();
     let (index, first) = (chunk.index(), chunk.in_query().start);
     let mut in_batch = 0;
     items.each_item(

@@ -225,10 +225,24 @@ impl<D> LookupHeld<D> {
 }
 
 /// The mode of a [`JobLookup`]: `()` or [`Unchecked`].
-trait Mode {
+#[expect(unnameable_types, reason = "there are two modes")]
+pub trait Mode {
     /// Chunks are marked when the job is done, not when data is returned.
     const MARKS_LATE: bool;
 }
+
+/// A [`Mode`] in which several threads can have views of a [`JobLookup`] of this data.
+#[diagnostic::on_unimplemented(
+    message = "a parallel job cannot capture a lookup of `{D}`, which writes",
+    label = "two threads could look up the same entity",
+    note = "use a job of one thread; or call `unchecked` on the lookup, if the threads use different entities"
+)]
+#[expect(unnameable_types, reason = "there are two modes")]
+pub trait ParallelMode<D>: Mode {}
+
+impl<D: ReadOnlyData> ParallelMode<D> for () {}
+
+impl<D> ParallelMode<D> for Unchecked {}
 
 impl Mode for () {
     const MARKS_LATE: bool = false;
@@ -279,48 +293,37 @@ unsafe impl<D: ParallelData + 'static, M: Mode> JobData for JobLookup<'_, D, M> 
     }
 }
 
-/// Implements [`ParallelJobData`] for a mode: every thread has its own copy of the view.
-macro_rules! implement_parallel {
-    ($data:ident, $mode:ty) => {
-        // SAFETY: everything that `JobData` requires holds. Threads only read through their views, or call `get_unchecked`, which
-        // requires that they use different entities.
-        unsafe impl<D: $data + ParallelData + 'static> ParallelJobData for JobLookup<'_, D, $mode> {
-            type Batch<'v> = JobLookupView<'v, D, $mode>;
-            type Item<'b> = JobLookupView<'b, D, $mode>;
+// SAFETY: everything that `JobData` requires holds. Threads only read through their views, or call `get_unchecked`, which requires
+// that they use different entities.
+unsafe impl<D: ParallelData + 'static, M: ParallelMode<D>> ParallelJobData for JobLookup<'_, D, M> {
+    type Batch<'v> = JobLookupView<'v, D, M>;
+    type Item<'b> = JobLookupView<'b, D, M>;
 
-            fn check_count(&self, _: &'static str, _: usize) -> Result<(), ScheduleError> {
-                Ok(())
-            }
+    fn check_count(&self, _: &'static str, _: usize) -> Result<(), ScheduleError> {
+        Ok(())
+    }
 
-            type Open<'v> = JobLookupView<'v, D, $mode>;
+    type Open<'v> = JobLookupView<'v, D, M>;
 
-            #[inline(always)]
-            unsafe fn open(held: &LookupHeld<D>) -> JobLookupView<'_, D, $mode> {
-                held.view()
-            }
+    #[inline(always)]
+    unsafe fn open(held: &LookupHeld<D>) -> JobLookupView<'_, D, M> {
+        held.view()
+    }
 
-            #[inline(always)]
-            unsafe fn batch<'v>(
-                _: &'v LookupHeld<D>,
-                open: &JobLookupView<'v, D, $mode>,
-                _: &BatchInfo,
-            ) -> JobLookupView<'v, D, $mode> {
-                *open
-            }
+    #[inline(always)]
+    unsafe fn batch<'v>(
+        _: &'v LookupHeld<D>,
+        open: &JobLookupView<'v, D, M>,
+        _: &BatchInfo,
+    ) -> JobLookupView<'v, D, M> {
+        *open
+    }
 
-            #[inline(always)]
-            fn item<'b>(
-                batch: &'b mut JobLookupView<'_, D, $mode>,
-                _: usize,
-            ) -> JobLookupView<'b, D, $mode> {
-                *batch
-            }
-        }
-    };
+    #[inline(always)]
+    fn item<'b>(batch: &'b mut JobLookupView<'_, D, M>, _: usize) -> JobLookupView<'b, D, M> {
+        *batch
+    }
 }
-
-implement_parallel!(ReadOnlyData, ());
-implement_parallel!(QueryData, Unchecked);
 
 impl<'v, D: QueryData> JobLookupView<'v, D> {
     /// Returns the data of an entity, or `None` if the entity does not exist or does not have it.
@@ -329,11 +332,8 @@ impl<'v, D: QueryData> JobLookupView<'v, D> {
     where
         D: ReadOnlyData,
     {
-        // SAFETY: the memory was filled for this data. The row exists, and no job writes the data, which is declared as read.
-        unsafe {
-            let (fetch, at) = self.finder.find::<D>(entity)?;
-            Some(D::get(fetch, at.row as usize))
-        }
+        // SAFETY: the data is read-only.
+        unsafe { self.item(entity) }
     }
 
     /// Returns the data of an entity for writing, or `None` if the entity does not exist or does not have it.
@@ -341,8 +341,20 @@ impl<'v, D: QueryData> JobLookupView<'v, D> {
     /// The data counts as changed from now on.
     #[inline]
     pub fn get_mut(&mut self, entity: Entity) -> Option<D::Item<'_>> {
-        // SAFETY: the memory was filled for this data, and the row exists. If something can be written, this is the job's only
-        // view, which is not `Copy`, and it is borrowed mutably as long as the data is.
+        // SAFETY: if something can be written, this is the job's only view, which is not `Copy`, and it is borrowed mutably as long
+        // as the data is.
+        unsafe { self.item(entity) }
+    }
+
+    /// Marks the data of an entity that can be written, and returns the data.
+    ///
+    /// # Safety
+    ///
+    /// - the data is read-only, or no other code uses it for the lifetime
+    #[inline(always)]
+    unsafe fn item<'i>(&self, entity: Entity) -> Option<D::Item<'i>> {
+        // SAFETY: the memory was filled for this data, and the row exists. No job writes data that is declared as read, and no other
+        // code uses data that can be written.
         unsafe {
             let (fetch, at) = self.finder.find::<D>(entity)?;
             if D::MARKS {
@@ -447,12 +459,15 @@ impl<'v, D: QueryData> JobLookupView<'v, D> {
     where
         D: ReadOnlyData,
     {
-        // SAFETY: the memory was filled for this data. The job declares that it reads the versions. Its own query has marked its
-        // chunks before the first item, or marks them when all threads are done.
-        unsafe {
-            let found = self.finder.find::<D>(entity);
-            found.is_some_and(|(_, at)| self.finder.memory.did_change(at, since))
-        }
+        // SAFETY: the memory was filled for this data.
+        let Some((_, at)) = (unsafe { self.finder.find::<D>(entity) }) else { return false };
+        // SAFETY: the chunk has the data, so that a fetch was inserted for it.
+        let (found, chunk) = unsafe { self.finder.memory.chunk(at.chunk) };
+        let mut places = found.places.iter().filter(|place| place.is_there());
+        // SAFETY: the columns are those of the chunk's archetype, and the row exists. No thread marks the data: the job declares
+        // that it reads the versions. Its own query has marked its chunks before the first item, or marks them when all threads are
+        // done.
+        places.any(|place| unsafe { chunk.row_version(place.column, at.row) }.is_newer_than(since))
     }
 }
 
@@ -513,21 +528,13 @@ impl<D: QueryData, M> JobLookupView<'_, D, M> {
     }
 }
 
-impl<D: ReadOnlyData> Clone for JobLookupView<'_, D> {
+impl<D, M: ParallelMode<D>> Clone for JobLookupView<'_, D, M> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<D: ReadOnlyData> Copy for JobLookupView<'_, D> {}
-
-impl<D> Clone for JobLookupView<'_, D, Unchecked> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<D> Copy for JobLookupView<'_, D, Unchecked> {}
+impl<D, M: ParallelMode<D>> Copy for JobLookupView<'_, D, M> {}
 
 impl<D, M> fmt::Debug for JobLookup<'_, D, M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -636,20 +643,6 @@ impl LookupMemory {
     unsafe fn chunk(&self, number: u32) -> (&Match, &Chunk) {
         // SAFETY: the job has declared that it reads the chunk's archetype, so that neither the chunk nor the match goes away.
         unsafe { (&*self.found[number as usize], &*self.chunks.at(number)) }
-    }
-
-    /// Returns whether the data was written since a version: of the row, where rows are tracked, or else in its chunk.
-    ///
-    /// # Safety
-    ///
-    /// - a fetch was [inserted](Self::insert) for the chunk, and the row is one of it
-    /// - no thread marks the data meanwhile: the job has [declared](super::super::access::add_versions) that it reads the versions
-    unsafe fn did_change(&self, at: Location, since: Version) -> bool {
-        // SAFETY: a fetch was inserted for the chunk.
-        let (found, chunk) = unsafe { self.chunk(at.chunk) };
-        let mut places = found.places.iter().filter(|place| place.is_there());
-        // SAFETY: the columns are those of the chunk's archetype, the row exists, and no thread marks the data.
-        places.any(|place| unsafe { chunk.row_version(place.column, at.row) }.is_newer_than(since))
     }
 
     /// Records that data of a chunk was returned for writing. [`mark_written`](Self::mark_written) marks the chunk later.

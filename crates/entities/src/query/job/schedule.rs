@@ -94,13 +94,9 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
             Divide::ROWS,
             #[inline(always)]
             move |work| {
-                work.each_item(
-                    #[expect(
-                        clippy::redundant_closure,
-                        reason = "a closure can be marked as inlined"
-                    )]
+                work.open().each_item(
                     #[inline(always)]
-                    |item| function(item),
+                    |item, _| function(item),
                 );
             },
         )
@@ -274,17 +270,16 @@ impl<'w, D: QueryData, W, X, L> Task<'w, D, W, X, L> {
         let token = QueryToken { rows, plan, jobs, captures, of: PhantomData, marks: PhantomData };
         Self { job, name, token }
     }
+}
 
+impl<D: QueryData, W, X: ParallelJobData, L> Task<'_, D, W, X, L> {
     /// Refuses captures that have too few elements for the entities, if the count of entities is known now.
     ///
     /// # Panics
     ///
     /// With A0010.
     #[track_caller]
-    pub(super) fn check_count(&mut self)
-    where
-        X: ParallelJobData,
-    {
+    pub(super) fn check_count(&mut self) {
         let matched = self.job.query.matched;
         // `()` fits any count: skip counting, which visits each chunk.
         if matched.is_plain() && (X::USES_CONTAINERS || size_of::<X>() > 0) {
@@ -301,10 +296,7 @@ impl<'w, D: QueryData, W, X, L> Task<'w, D, W, X, L> {
     ///
     /// With A0158.
     #[track_caller]
-    pub(super) fn check_chunk_count(&self)
-    where
-        X: ParallelJobData,
-    {
+    pub(super) fn check_chunk_count(&self) {
         let count = self.job.query.count_chunks_unfiltered();
         match self.token.captures.check_count(self.name, count) {
             Ok(()) => {}
@@ -317,13 +309,7 @@ impl<'w, D: QueryData, W, X, L> Task<'w, D, W, X, L> {
     }
 }
 
-impl<'w, D, W, X, L> Task<'w, D, W, X, L>
-where
-    D: QueryData,
-    W: QueryData + 'static,
-    X: JobData,
-    L: MarksLate,
-{
+impl<D: QueryData, W: QueryData + 'static, X: JobData, L: MarksLate> Task<'_, D, W, X, L> {
     /// Schedules a job of all threads, which calls the function for each batch.
     #[track_caller]
     pub(super) fn schedule_parallel<C>(self, divide: Divide, function: C) -> JobHandle
@@ -635,12 +621,11 @@ impl<'v, W: QueryData, X: JobData> QueryWhole<'v, W, X> {
                     rows,
                     0..count,
                     #[inline(always)]
-                    // SAFETY: the rows are prepared for this data, and each batch is opened once.
-                    |at| unsafe {
-                        rows.each_row::<W>(
-                            at..at + 1,
+                    |at| {
+                        // SAFETY: the rows are prepared for this data, and each batch is opened once.
+                        unsafe { rows.open::<W>(at) }.each_item(
                             #[inline(always)]
-                            |item| function(item, &mut captures),
+                            |item, _| function(item, &mut captures),
                         );
                     },
                 );
@@ -682,14 +667,7 @@ impl<'v, W: QueryData, X: ParallelJobData> QueryBatch<'v, W, X> {
     }
 }
 
-impl<'b, 'v, W: QueryData, X: ParallelJobData> BatchWork<'b, 'v, W, X> {
-    /// Calls the function for each entity of the batch.
-    #[inline(always)]
-    fn each_item(self, function: impl FnMut(W::Item<'b>)) {
-        // SAFETY: the rows are prepared for this data, and the batch is opened once.
-        unsafe { self.view.rows.each_row::<W>(self.at..self.at + 1, function) }
-    }
-
+impl<'v, W: QueryData, X: ParallelJobData> BatchWork<'_, 'v, W, X> {
     /// Opens the batch.
     #[inline(always)]
     fn open(self) -> OpenBatch<'v, W> {
