@@ -299,19 +299,18 @@ impl Rows {
         let mut changed_of_one = mem::take(&mut self.changed_of_one);
         for at in 0..self.chunks.len() {
             let (chunk, found) = self.chunk(self.chunks[at]);
-            let is_simple = self.choice.is_simple(found);
-            if !is_simple && !self.choice.choose(chunk, found, &mut changed_of_one) {
+            if !self.choice.is_simple(found)
+                && !self.choice.choose(chunk, found, &mut changed_of_one)
+            {
                 continue;
             }
-            let (len, asks_for_rows) = (chunk.len, found.asks_for_rows);
-            let first = self.changed.len() as u32;
-            if asks_for_rows {
+            let (len, first) = (chunk.len, self.changed.len() as u32);
+            if found.asks_for_rows {
                 self.changed.extend_from_slice(&changed_of_one);
             }
             all += len as usize;
             let changed = first..self.changed.len() as u32;
-            let rows = 0..len;
-            let batch = RowBatch { chunk: at as u32, rows, changed, before: 0, count: 0 };
+            let batch = RowBatch { chunk: at as u32, rows: 0..len, changed, before: 0, count: 0 };
             if D::MARKS && divide.marks_late() {
                 self.note_runs::<D>(&batch);
             } else if D::MARKS {

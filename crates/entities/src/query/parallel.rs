@@ -62,9 +62,10 @@ use crate::storage::OutOfMemory;
 )]
 pub unsafe trait ParallelData: QueryData {}
 
-/// Collects the rows of a walk, divides them into batches, and calls a function for ranges of these: on all threads, or on this one if
-/// there is one batch, one thread, or no job can be scheduled. The function is compiled for the CPU at hand. It receives the function
-/// of the user, which names the loop in profiles.
+/// Collects the rows of a walk, divides them into batches, and calls a function for ranges of these, on all threads. This thread makes
+/// all calls if there is one batch or one thread, or no job can be scheduled.
+///
+/// The function is compiled for the CPU at hand. It receives the function of the user, which names the loop in profiles.
 ///
 /// # Safety
 ///

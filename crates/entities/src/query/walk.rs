@@ -510,7 +510,6 @@ pub(super) fn set_enabled(
     let matched = query.matched_in(entities);
     entities.sync_for_set_enabled(component);
     sync_for_query(entities, matched, Asked::Data);
-    let version = entities.storage.version;
     let mut chunks = SelectedChunks::new(Walk::reading(entities, matched, &query.settings));
     while let Some((found, number)) = chunks.next() {
         let chunk = &entities.storage.chunks[number];
@@ -521,7 +520,7 @@ pub(super) fn set_enabled(
             // is enabled, have completed, and other jobs do not see its versions.
             unsafe {
                 chunk.enabled.set_rows(mask, 0, chunk.len, enabled);
-                chunk.note_written_beside(column, 0, chunk.len, version);
+                chunk.note_written_beside(column, 0, chunk.len, entities.storage.version);
             }
             switched += chunk.len as usize;
             continue;
@@ -535,7 +534,7 @@ pub(super) fn set_enabled(
                 // it is enabled, have completed, and other jobs do not see its versions. The borrow for matching has ended.
                 unsafe {
                     chunk.enabled.set_bits(mask, word, rows, enabled);
-                    chunk.note_written_bits(column, word, rows, version);
+                    chunk.note_written_bits(column, word, rows, entities.storage.version);
                 }
                 switched += rows.count_ones() as usize;
             }
@@ -555,6 +554,7 @@ impl Default for ChunkTable {
 }
 
 impl ChunkTable {
+    #[inline(always)]
     pub(super) fn of(chunks: &Chunks) -> Self {
         Self(chunks.as_ptr())
     }
