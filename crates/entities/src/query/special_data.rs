@@ -259,7 +259,7 @@ pub struct EnabledRef<'w, T> {
     /// A bit of a word whose other bits other items may use. It stays on one thread, since it is a pointer.
     word: *mut u64,
     shift: u32,
-    of: PhantomData<(&'w u64, fn() -> T)>,
+    of: PhantomData<&'w T>,
 }
 
 /// Enabled state of a component, writable: query data.

@@ -84,10 +84,10 @@ impl<'w> Walk<'w> {
         matched: &'w QueryState,
         settings: &Settings,
     ) -> Self {
-        // SAFETY: the shared values do not change meanwhile. Comparing them is user code, which runs before anything is yielded. It
-        // may use other views of a split, so only the values are borrowed.
         let shared = match settings.shared() {
             [] => Some(Vec::new()),
+            // SAFETY: the shared values do not change meanwhile. Comparing them is user code, which runs before anything is yielded.
+            // It may use other views of a split, so only the values are borrowed.
             asked => find_values(unsafe { &(*entities).storage.shared }, asked),
         };
         // SAFETY: the manager is borrowed for the lifetime.
