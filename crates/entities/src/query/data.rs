@@ -202,7 +202,7 @@ pub unsafe trait QueryData: Sized {
 /// Not to be implemented outside of this crate: items allow no writes.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not read-only query data",
-    label = "cannot be fetched through a shared borrow of the world",
+    label = "only read-only data can be fetched here",
     note = "for a component `T`, write `&T` or `&mut T`; `&mut T` needs `query_mut`, and a world that is borrowed mutably",
     note = "other read-only query data: `Option<&T>`, `Entity`, and tuples",
     note = "to read data that a `Query` can write, use `as_read_only`; to write it, a method that ends in `_mut`"

@@ -240,6 +240,7 @@ pub trait Mode {
 #[expect(unnameable_types, reason = "there are two modes")]
 pub trait ParallelMode<D>: Mode {}
 
+#[diagnostic::do_not_recommend]
 impl<D: ReadOnlyData> ParallelMode<D> for () {}
 
 impl<D> ParallelMode<D> for Unchecked {}
