@@ -276,6 +276,8 @@ impl Batch<'_> {
     /// [`Query::to_entities`](crate::Query::to_entities) before the change. Components that it has already are replaced. Returns the
     /// number of entities that lacked one of them.
     ///
+    /// Reorders query results: see [`Query::to_entities`](crate::Query::to_entities).
+    ///
     /// Unity's `AddComponentData` with a query and an array. A set with a shared component does not compile.
     ///
     /// # Errors
@@ -332,6 +334,8 @@ impl Batch<'_> {
 
     /// Replaces components of the entities by clones of these.
     ///
+    /// With a shared component it reorders query results: see [`Query::to_entities`](crate::Query::to_entities).
+    ///
     /// # Errors
     ///
     /// If an entity does not exist, or lacks one of the components: then none is changed. If there is no memory: then the entities
@@ -362,6 +366,8 @@ impl Batch<'_> {
     }
 
     /// Removes components from the entities, as [`remove`](Self::remove).
+    ///
+    /// Reorders query results: see [`Query::to_entities`](crate::Query::to_entities).
     ///
     /// # Errors
     ///
@@ -532,6 +538,8 @@ impl Batch<'_> {
 
     /// Moves the entities to another world, as [`EntityManager::move_entities_from`] does with all entities. Returns which became
     /// which.
+    ///
+    /// Reorders query results: see [`Query::to_entities`](crate::Query::to_entities).
     ///
     /// Chunks all of whose entities move are handed over. Other entities move to chunks of that world with the same components.
     /// [Values of chunks](crate::PerChunk) that do not move stay. Members of a [group](crate::LinkedEntityGroup) move only if they

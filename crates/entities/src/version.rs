@@ -17,7 +17,7 @@ use std::fmt;
 /// // Everything is newer than never.
 /// assert!(first.is_newer_than(Version::NEVER));
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Version(u32);
 
 impl Version {

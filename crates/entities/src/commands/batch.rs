@@ -96,11 +96,15 @@ pub struct BatchCommands<'r> {
 
 impl BatchCommands<'_> {
     /// Destroys the entities.
+    ///
+    /// Reorders query results at playback: see [`Query::to_entities`](crate::Query::to_entities).
     pub fn despawn(self) {
         self.record(Despawn);
     }
 
     /// Adds clones of components to each entity, and replaces those that it has.
+    ///
+    /// Reorders query results at playback: see [`Query::to_entities`](crate::Query::to_entities).
     pub fn add<S: CloneSet>(self, set: S) {
         self.record(Write::<S, true>(set));
     }
@@ -117,22 +121,30 @@ impl BatchCommands<'_> {
     /// Adds a set of components of its own to each entity, in the order of the slice, of the group, or of the query's matches at
     /// playback. See [`Batch::add_each`](crate::Batch::add_each).
     ///
+    /// Reorders query results at playback: see [`Query::to_entities`](crate::Query::to_entities).
+    ///
     /// If there are more or fewer entities than sets, playback fails with A0060, and no entity is changed.
     pub fn add_each<S: ComponentSet>(self, sets: impl IntoIterator<Item = S>) {
         self.record(AddEach(sets.into_iter().collect::<Vec<S>>()));
     }
 
     /// Adds those of the components that an entity lacks to each entity, with default values.
+    ///
+    /// Reorders query results at playback: see [`Query::to_entities`](crate::Query::to_entities).
     pub fn add_types(self, types: &[ComponentType]) {
         self.record(ChangeTypes::<true>(TypeList::new(types)));
     }
 
     /// Removes those of the components that an entity has from each entity.
+    ///
+    /// Reorders query results at playback: see [`Query::to_entities`](crate::Query::to_entities).
     pub fn remove<S: ComponentSet>(self) {
         self.record(Remove::<S>(PhantomData));
     }
 
     /// Removes those of the components that an entity has from each entity.
+    ///
+    /// Reorders query results at playback: see [`Query::to_entities`](crate::Query::to_entities).
     pub fn remove_types(self, types: &[ComponentType]) {
         self.record(ChangeTypes::<false>(TypeList::new(types)));
     }
@@ -148,6 +160,8 @@ impl BatchCommands<'_> {
     }
 
     /// Enables or disables the entities with their groups.
+    ///
+    /// Reorders query results at playback: see [`Query::to_entities`](crate::Query::to_entities).
     pub fn set_enabled(self, enabled: bool) {
         self.record(SetEnabled(enabled));
     }

@@ -19,12 +19,16 @@ use crate::storage::{SetOperation, StagingArena};
 
 impl CommandRecorder {
     /// Destroys an entity. As [`EntityManager::despawn`](crate::EntityManager::despawn).
+    ///
+    /// Reorders query results at playback: see [`Query::to_entities`](crate::Query::to_entities).
     #[inline(always)]
     pub fn despawn(&mut self, entity: Entity) {
         self.record(entity, Despawn);
     }
 
     /// Adds components to an entity, and replaces those that it has. As [`EntityManager::add`](crate::EntityManager::add).
+    ///
+    /// Reorders query results at playback: see [`Query::to_entities`](crate::Query::to_entities).
     ///
     /// Adding a clone of a kept [`Shared`](crate::Shared) allocates nothing, unless it contains a placeholder: then it is replaced
     /// by a clone of the value.
@@ -34,12 +38,16 @@ impl CommandRecorder {
     }
 
     /// Replaces components of an entity, which has all of them. As [`EntityManager::set`](crate::EntityManager::set).
+    ///
+    /// With a shared component it reorders query results at playback: see [`Query::to_entities`](crate::Query::to_entities).
     #[inline(always)]
     pub fn set<S: ComponentSet>(&mut self, entity: Entity, set: S) {
         self.record(entity, WriteSet::<S, false>(set));
     }
 
     /// Removes those of the components that an entity has. As [`EntityManager::remove`](crate::EntityManager::remove).
+    ///
+    /// Reorders query results at playback: see [`Query::to_entities`](crate::Query::to_entities).
     #[inline(always)]
     pub fn remove<S: ComponentSet>(&mut self, entity: Entity) {
         self.record(entity, Remove::<S>(PhantomData));
@@ -47,17 +55,23 @@ impl CommandRecorder {
 
     /// Adds those of the components that an entity lacks, with default values. As
     /// [`EntityManager::add_types`](crate::EntityManager::add_types).
+    ///
+    /// Reorders query results at playback: see [`Query::to_entities`](crate::Query::to_entities).
     pub fn add_types(&mut self, entity: Entity, types: &[ComponentType]) {
         self.record_list(entity, ChangeTypes::<true>, types.iter().copied());
     }
 
     /// Removes those of the components that an entity has. As
     /// [`EntityManager::remove_types`](crate::EntityManager::remove_types).
+    ///
+    /// Reorders query results at playback: see [`Query::to_entities`](crate::Query::to_entities).
     pub fn remove_types(&mut self, entity: Entity, types: &[ComponentType]) {
         self.record_list(entity, ChangeTypes::<false>, types.iter().copied());
     }
 
     /// Adds a buffer with these elements to an entity, or replaces its elements.
+    ///
+    /// Reorders query results at playback: see [`Query::to_entities`](crate::Query::to_entities).
     pub fn add_buffer<T: BufferElement>(
         &mut self,
         entity: Entity,
@@ -93,12 +107,16 @@ impl CommandRecorder {
     }
 
     /// Enables or disables an entity with its group. As [`EntityManager::set_enabled`](crate::EntityManager::set_enabled).
+    ///
+    /// Reorders query results at playback: see [`Query::to_entities`](crate::Query::to_entities).
     pub fn set_enabled(&mut self, entity: Entity, enabled: bool) {
         self.record(entity, SetEnabled(enabled));
     }
 
     /// Moves an entity to an archetype of the world in which this is played. Keeps the components that both have. As
     /// [`EntityManager::set_archetype`](crate::EntityManager::set_archetype).
+    ///
+    /// Reorders query results at playback: see [`Query::to_entities`](crate::Query::to_entities).
     pub fn set_archetype(&mut self, entity: Entity, archetype: Archetype) {
         self.record(entity, SetArchetype(archetype));
     }

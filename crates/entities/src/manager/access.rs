@@ -89,6 +89,8 @@ impl EntityManager {
 
     /// Replaces the values of components, all of which the entity has.
     ///
+    /// With a shared component it reorders query results: see [`Query::to_entities`](crate::Query::to_entities).
+    ///
     /// # Errors
     ///
     /// If the entity does not exist, or lacks one of them: then none is replaced. If the memory is shared with a fork, and a copy cannot
@@ -299,6 +301,8 @@ impl EntityManager {
     }
 
     /// Adds a component of these bytes to an entity, or replaces its value. Returns whether it is new.
+    ///
+    /// Reorders query results: see [`Query::to_entities`](crate::Query::to_entities).
     ///
     /// # Errors
     ///

@@ -50,16 +50,6 @@ pub(crate) enum Change {
     Order,
 }
 
-impl Change {
-    /// Returns `true` if the change is tracked row by row.
-    fn is_of_rows(&self) -> bool {
-        match self {
-            Self::Columns(columns) => columns.iter().any(|column| column.tracked().is_some()),
-            Self::Order => false,
-        }
-    }
-}
-
 /// A column whose changes a condition depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ChangedColumn {
@@ -111,22 +101,28 @@ pub(crate) enum Bit {
 }
 
 impl Bit {
+    /// Tests the condition, or those of alternatives in order, until one passes. Returns `true` if one does.
+    pub(super) fn any_leaf(&self, test: &mut dyn FnMut(&Self) -> bool) -> bool {
+        match self {
+            Self::Or(lists) => lists.iter().flatten().any(|bit| bit.any_leaf(test)),
+            leaf => test(leaf),
+        }
+    }
+
     /// Returns `true` if it concerns changes, perhaps among others.
     fn asks_for_changes(&self) -> bool {
-        match self {
-            Self::Changed(_) => true,
-            Self::Or(lists) => lists.iter().flatten().any(Self::asks_for_changes),
-            Self::On(_) | Self::Off(_) | Self::Any(_) => false,
-        }
+        self.any_leaf(&mut |bit| matches!(bit, Self::Changed(_)))
     }
 
     /// Returns `true` if it holds for all rows of a chunk or for none, given these changes.
     fn is_of_chunks(&self, changes: &[Change]) -> bool {
-        match self {
-            Self::Changed(which) => !changes[*which as usize].is_of_rows(),
-            Self::Or(lists) => lists.iter().flatten().all(|bit| bit.is_of_chunks(changes)),
-            Self::On(_) | Self::Off(_) | Self::Any(_) => false,
-        }
+        !self.any_leaf(&mut |bit| match bit {
+            Self::Changed(which) => match &changes[*which as usize] {
+                Change::Columns(columns) => columns.iter().any(|column| column.tracked().is_some()),
+                Change::Order => false,
+            },
+            _ => true,
+        })
     }
 }
 
@@ -400,15 +396,11 @@ fn one_of(lists: &[Box<[Bit]>], masks: &Masks<'_>, at: (u32, u32), rows: u64) ->
 /// It ignores enabled state, changes and shared values. Unity's `EntityQueryMask`.
 #[derive(Clone, Copy)]
 pub struct QueryMask<'w> {
-    storage: &'w Storage,
-    matched: &'w QueryState,
+    pub(crate) storage: &'w Storage,
+    pub(crate) matched: &'w QueryState,
 }
 
-impl<'w> QueryMask<'w> {
-    pub(crate) fn new(storage: &'w Storage, matched: &'w QueryState) -> Self {
-        Self { storage, matched }
-    }
-
+impl QueryMask<'_> {
     /// Returns `true` if an entity exists and its archetype matches.
     #[inline]
     pub fn matches(&self, entity: Entity) -> bool {

@@ -77,20 +77,15 @@ pub(crate) struct Terms {
 }
 
 impl Terms {
-    #[track_caller]
-    pub(crate) fn into_plan(self, query: &str, options: Options) -> Plan {
-        Plan::new(query, self.parts, self.filters, self.options.with(options))
-    }
-}
-
-impl Plan {
-    /// Creates a plan with the default conditions of queries. The name of the query is for messages.
+    /// Creates a plan with the default conditions of queries, and more options. The name of the query is for messages.
     ///
     /// # Panics
     ///
     /// With A0086 if a writable part occurs twice, with A0070 if a component is required to be disabled and is not enableable.
     #[track_caller]
-    pub(crate) fn new(query: &str, parts: Vec<Part>, filters: Vec<Term>, options: Options) -> Self {
+    pub(crate) fn into_plan(self, query: &str, options: Options) -> Plan {
+        let Self { parts, filters, options: own } = self;
+        let options = own.with(options);
         refuse_conflicts(query, &parts);
         let mut terms = Vec::new();
         for part in &parts {
@@ -107,12 +102,9 @@ impl Plan {
                 terms.push(term);
             }
         }
-        let passed_over = [
-            (ComponentType::of::<Disabled>(), options.has(Options::DISABLED)),
-            (ComponentType::of::<Prefab>(), options.has(Options::PREFABS)),
-        ];
-        for (mark, included) in passed_over {
-            if !included {
+        let (disabled, prefab) = (ComponentType::of::<Disabled>(), ComponentType::of::<Prefab>());
+        for (mark, option) in [(disabled, Options::DISABLED), (prefab, Options::PREFABS)] {
+            if !options.has(option) {
                 pass_over(&mut terms, mark);
             }
         }
@@ -120,9 +112,11 @@ impl Plan {
             let known = KnownGroups::new(&parts, &terms);
             terms.push(Term::NotOfOthers(known));
         }
-        Self { parts: parts.into(), terms: terms.into(), options }
+        Plan { parts: parts.into(), terms: terms.into(), options }
     }
+}
 
+impl Plan {
     /// Returns a plan that matches the same, and reads what this one writes.
     pub(crate) fn reading(mut self) -> Self {
         self.parts.iter_mut().for_each(|part| part.write = false);
@@ -163,30 +157,17 @@ impl Plan {
 
     /// Returns `true` if one of the conditions concerns changes.
     pub(crate) fn asks_for_changes(&self) -> bool {
-        fn asks(terms: &[Term]) -> bool {
-            terms.iter().any(|term| match term {
-                Term::Changed(_) | Term::OrderChanged => true,
-                Term::Or(alternatives) => alternatives.iter().any(|terms| asks(terms)),
-                _ => false,
-            })
-        }
-        asks(&self.terms)
+        any_leaf(&self.terms, &mut |term| matches!(term, Term::Changed(_) | Term::OrderChanged))
     }
 
     /// Calls a function with each component of a change condition.
     pub(crate) fn each_changed(&self, mut each: impl FnMut(ComponentType)) {
-        fn visit(terms: &[Term], each: &mut impl FnMut(ComponentType)) {
-            for term in terms {
-                match term {
-                    Term::Changed(types) => types.iter().copied().for_each(&mut *each),
-                    Term::Or(alternatives) => {
-                        alternatives.iter().for_each(|terms| visit(terms, each));
-                    }
-                    _ => {}
-                }
+        any_leaf(&self.terms, &mut |term| {
+            if let Term::Changed(types) = term {
+                types.iter().copied().for_each(&mut each);
             }
-        }
-        visit(&self.terms, &mut each);
+            false
+        });
     }
 
     /// Returns `true` if every matching entity has the component and the query fetches its values, for writing if `to_change`.
@@ -226,24 +207,24 @@ fn pass_over(terms: &mut Vec<Term>, mark: ComponentType) {
     }
 }
 
+/// Tests the conditions in order, also those of alternatives, until one passes. Returns `true` if one does.
+pub(super) fn any_leaf(terms: &[Term], test: &mut dyn FnMut(&Term) -> bool) -> bool {
+    terms.iter().any(|term| match term {
+        Term::Or(alternatives) => alternatives.iter().any(|terms| any_leaf(terms, test)),
+        leaf => test(leaf),
+    })
+}
+
 /// Returns `true` if entities with a mark are required, perhaps in one of several alternatives.
 fn asks_for(terms: &[Term], mark: ComponentType) -> bool {
-    terms.iter().any(|term| match term {
-        Term::With(with) | Term::Present(with) => *with == mark,
-        Term::Or(alternatives) => alternatives.iter().any(|terms| asks_for(terms, mark)),
-        _ => false,
-    })
+    any_leaf(terms, &mut |term| *term == Term::With(mark) || *term == Term::Present(mark))
 }
 
 #[track_caller]
 fn refuse_term(term: &Term) {
     match term {
         Term::Disabled(component) => refuse_not_enableable(*component),
-        Term::Or(alternatives) => {
-            for term in alternatives.iter().flatten() {
-                refuse_term(term);
-            }
-        }
+        Term::Or(alternatives) => alternatives.iter().flatten().for_each(refuse_term),
         _ => {}
     }
 }
@@ -304,19 +285,9 @@ impl Options {
 #[derive(Clone, Default)]
 pub(crate) struct Settings {
     /// Newer versions count as changes.
-    pub(crate) since: Since,
+    pub(crate) since: Version,
     /// The values that entities must have, all of them. `None` stands for an empty list.
     pub(crate) shared: Option<Arc<Vec<(ComponentType, SharedValue)>>>,
-}
-
-/// A version, by default [`Version::NEVER`].
-#[derive(Clone, Copy)]
-pub(crate) struct Since(pub(crate) Version);
-
-impl Default for Since {
-    fn default() -> Self {
-        Self(Version::NEVER)
-    }
 }
 
 impl Settings {
@@ -422,14 +393,14 @@ impl Excluded<'_> {
 
 /// Calls the function with each type in the conditions, and `true` unless the type is excluded.
 fn name_terms(terms: &[Term], name: &mut impl FnMut(ComponentType, bool)) {
-    for term in terms {
+    any_leaf(terms, &mut |term| {
         match term {
             Term::With(ty) | Term::Present(ty) | Term::Disabled(ty) => name(*ty, true),
             Term::Any(types) | Term::Changed(types) => types.iter().for_each(|&ty| name(ty, true)),
             // An excluded component is not read.
             Term::Without(ty) | Term::Absent(ty) => name(*ty, false),
-            Term::Or(alternatives) => alternatives.iter().for_each(|terms| name_terms(terms, name)),
-            Term::OrderChanged | Term::NotOfOthers(_) => {}
+            Term::OrderChanged | Term::NotOfOthers(_) | Term::Or(_) => {}
         }
-    }
+        false
+    });
 }

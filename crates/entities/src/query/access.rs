@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ancho_jobs::Access;
 
 use super::state::{Bit, Match, QueryState};
-use super::terms::{Need, Options, Part, Plan, Term};
+use super::terms::{Need, Options, Part, Plan, Term, any_leaf};
 use crate::component::ComponentType;
 use crate::manager::{EntityManager, Jobs, Resource, ResourceUse};
 use crate::storage::{Archetypes, Chunks, OutOfMemory, Storage, StorageSettings, unshare};
@@ -131,8 +131,9 @@ pub(super) fn add_versions(plan: &Plan, uses: &mut Vec<ResourceUse>) {
 }
 
 /// The query or lookup of a view or of a job.
-pub(super) struct Viewed<'a, Q> {
-    pub(super) query: &'a Q,
+#[derive(Clone, Copy)]
+pub(super) struct Viewed<'a> {
+    pub(super) plan: &'a Plan,
     pub(super) is_lookup: bool,
 }
 
@@ -159,51 +160,23 @@ impl Meets<'_> {
     }
 }
 
+/// Returns `true` if matching depends on whether a component is enabled, for these archetypes.
+pub(super) fn reads_mask(matched: &QueryState, archetypes: &Archetypes, ty: ComponentType) -> bool {
+    let mut uses = Vec::new();
+    add_uses(matched, archetypes, Asked::Data, &mut uses);
+    uses.iter().any(|&(resource, _)| resource == Resource::Mask(ty))
+}
+
 /// Returns the conflicts of a job over a query, or a job that captures a lookup, with a view of another query that remains in use
-/// on the world's thread. Neither writes data that the other fetches from the same entity.
+/// on the world's thread. Neither writes data that the other fetches from the same entity. Two functions tell whether the matches
+/// of the job and of the view depend on the mask of a component.
 ///
 /// Views take turns, so one may read what another records: enabled bits and change versions. A job and a view wait for each other
 /// when a loop starts and when an entity is looked up. Inside a loop, however, the view reads masks and versions, and records
 /// fetches. The items it yielded may enable or disable components, or record changes.
 pub(super) fn meets<'a>(
-    job: Viewed<'_, QueryState>,
-    view: Viewed<'a, QueryState>,
-    archetypes: &Archetypes,
-) -> Meets<'a> {
-    let reads_mask = |matched: &QueryState, ty| {
-        let mut uses = Vec::new();
-        add_uses(matched, archetypes, Asked::Data, &mut uses);
-        uses.iter().any(|&(resource, _)| resource == Resource::Mask(ty))
-    };
-    let job_reads = |ty| reads_mask(job.query, ty);
-    let view_reads = |ty| reads_mask(view.query, ty);
-    meets_by(job.plan(), view.plan(), job_reads, view_reads)
-}
-
-/// Returns the conflicts of a job with a view, for any archetypes.
-pub(super) fn may_meet<'a>(job: Viewed<'_, Plan>, view: Viewed<'a, Plan>) -> Meets<'a> {
-    let job_reads = |ty| may_read_mask(job.query, ty);
-    let view_reads = |ty| may_read_mask(view.query, ty);
-    meets_by(job, view, job_reads, view_reads)
-}
-
-impl<Q> Clone for Viewed<'_, Q> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<Q> Copy for Viewed<'_, Q> {}
-
-impl<'a> Viewed<'a, QueryState> {
-    fn plan(self) -> Viewed<'a, Plan> {
-        Viewed { query: &self.query.plan, is_lookup: self.is_lookup }
-    }
-}
-
-fn meets_by<'a>(
-    job: Viewed<'_, Plan>,
-    view: Viewed<'a, Plan>,
+    job: Viewed<'_>,
+    view: Viewed<'a>,
     job_reads_mask: impl Fn(ComponentType) -> bool,
     view_reads_mask: impl Fn(ComponentType) -> bool,
 ) -> Meets<'a> {
@@ -217,25 +190,25 @@ fn meets_by<'a>(
         // A lookup records its fetches immediately. Tracked items may record changes later.
         let notes = !view.is_lookup || ty.tracks_changes();
         // A job may read the change versions of everything it looks up.
-        let uses = has(job.query, &|part| part.ty == ty && (part.write || job.is_lookup));
-        notes && (uses || asks(job.query, ty)) || bits && job_reads_mask(ty)
+        let uses = has(job.plan, &|part| part.ty == ty && (part.write || job.is_lookup));
+        notes && (uses || asks(job.plan, ty)) || bits && job_reads_mask(ty)
     };
     let by_job = |&Part { ty, bits, .. }: &Part| {
-        !view.is_lookup && (asks(view.query, ty) || bits && view_reads_mask(ty))
+        !view.is_lookup && (asks(view.plan, ty) || bits && view_reads_mask(ty))
     };
     let written = |plan: &Plan, is_met: &dyn Fn(&Part) -> bool| {
         plan.parts.iter().filter(|part| part.write).any(is_met)
     };
-    match (written(view.query, &by_view), written(job.query, &by_job)) {
+    match (written(view.plan, &by_view), written(job.plan, &by_job)) {
         (false, false) => Meets::Nobody,
-        _ if disjoint(job.query, view.query) == Disjoint::Archetypes => Meets::Nobody,
-        (true, false) if !view.is_lookup => Meets::Writer(view.query),
+        _ if disjoint(job.plan, view.plan) == Disjoint::Archetypes => Meets::Nobody,
+        (true, false) if !view.is_lookup => Meets::Writer(view.plan),
         _ => Meets::Others,
     }
 }
 
-/// Returns `true` if matching can depend on whether a component is enabled.
-fn may_read_mask(plan: &Plan, ty: ComponentType) -> bool {
+/// Returns `true` if matching can depend on whether a component is enabled, for any archetypes.
+pub(super) fn may_read_mask(plan: &Plan, ty: ComponentType) -> bool {
     let asks = |part: &Part| part.ty == ty && (part.bits || part.need == Need::Optional);
     let ignores = plan.options.has(Options::IGNORE_ENABLED);
     plan.parts.iter().any(asks) || !ignores && may_be_about(&plan.terms, ty)
@@ -243,16 +216,15 @@ fn may_read_mask(plan: &Plan, ty: ComponentType) -> bool {
 
 /// Returns `true` if one of the conditions can concern a component. If write groups are left alone, that is any component.
 fn may_be_about(terms: &[Term], component: ComponentType) -> bool {
-    terms.iter().any(|term| match term {
+    any_leaf(terms, &mut |term| match term {
         Term::With(ty)
         | Term::Without(ty)
         | Term::Absent(ty)
         | Term::Present(ty)
         | Term::Disabled(ty) => *ty == component,
         Term::Any(types) | Term::Changed(types) => types.contains(&component),
-        Term::OrderChanged => false,
         Term::NotOfOthers(_) => true,
-        Term::Or(lists) => lists.iter().any(|terms| may_be_about(terms, component)),
+        Term::OrderChanged | Term::Or(_) => false,
     })
 }
 
@@ -260,17 +232,16 @@ fn may_be_about(terms: &[Term], component: ComponentType) -> bool {
 fn add_masks(found: &Match, archetypes: &Archetypes, uses: &mut Vec<ResourceUse>) {
     let shape = &archetypes[found.archetype].shape;
     let ty = |mask: u32| -> ComponentType { shape.types[shape.enableable[mask as usize] as usize] };
-    for_each_mask(&found.bits, &mut |mask| add(uses, Resource::Mask(ty(mask)), Access::Read));
-}
-
-fn for_each_mask(bits: &[Bit], each: &mut impl FnMut(u32)) {
-    for bit in bits {
-        match bit {
-            Bit::On(mask) | Bit::Off(mask) => each(*mask),
-            Bit::Any(masks) => masks.iter().for_each(|&mask| each(mask)),
-            Bit::Or(lists) => lists.iter().for_each(|bits| for_each_mask(bits, each)),
-            Bit::Changed(_) => {}
-        }
+    let mut add_mask = |mask: u32| add(uses, Resource::Mask(ty(mask)), Access::Read);
+    for bit in &found.bits {
+        bit.any_leaf(&mut |bit| {
+            match bit {
+                Bit::On(mask) | Bit::Off(mask) => add_mask(*mask),
+                Bit::Any(masks) => masks.iter().copied().for_each(&mut add_mask),
+                Bit::Changed(_) | Bit::Or(_) => {}
+            }
+            false
+        });
     }
 }
 
@@ -373,16 +344,13 @@ impl Conditions<'_> {
 
     /// Returns `true` if no archetype has the component.
     fn lack(self, component: ComponentType) -> bool {
+        let ignores_enabled = self.options.has(Options::IGNORE_ENABLED);
         self.terms.iter().any(|term| match **term {
             Term::Absent(ty) => ty == component,
-            Term::Without(ty) => ty == component && !self.is_switched(ty),
+            // An archetype may have a component that is disabled, unless that is ignored.
+            Term::Without(ty) => ty == component && (ignores_enabled || !ty.is_enableable()),
             _ => false,
         })
-    }
-
-    /// Returns `true` if matching depends on whether a component is enabled.
-    fn is_switched(self, component: ComponentType) -> bool {
-        component.is_enableable() && !self.options.has(Options::IGNORE_ENABLED)
     }
 
     /// Returns a component that is enabled in all entities of these conditions, and absent or disabled in those of the others.

@@ -94,43 +94,34 @@ pub trait AspectField<Kind> {
 /// A read-only field. Derived code relies on it: the data of the field can only be read.
 #[doc(hidden)]
 pub trait ReadOnlyField<Kind> {
-    fn is_sealed(_: Sealed);
+    const SEALED: Sealed;
 }
 
-impl<Kind, F: AspectField<Kind>> ReadOnlyField<Kind> for F
-where
-    F::Data: ReadOnlyData,
-{
-    fn is_sealed(_: Sealed) {}
+impl<Kind, F: AspectField<Kind, Data: ReadOnlyData>> ReadOnlyField<Kind> for F {
+    const SEALED: Sealed = Sealed;
 }
 
 /// A field that can be fetched on any thread. Derived code relies on it: so can the data of the field.
 #[doc(hidden)]
 pub trait ParallelField<Kind> {
-    fn is_sealed(_: Sealed);
+    const SEALED: Sealed;
 }
 
-impl<Kind, F: AspectField<Kind>> ParallelField<Kind> for F
-where
-    F::Data: ParallelData,
-{
-    fn is_sealed(_: Sealed) {}
+impl<Kind, F: AspectField<Kind, Data: ParallelData>> ParallelField<Kind> for F {
+    const SEALED: Sealed = Sealed;
 }
 
 /// A field whose read-only form can be fetched on any thread. Derived code relies on it: so can the read-only data of the field.
 #[doc(hidden)]
 pub trait ParallelViewField<Kind> {
-    fn is_sealed(_: Sealed);
+    const SEALED: Sealed;
 }
 
-impl<Kind, F: AspectField<Kind>> ParallelViewField<Kind> for F
-where
-    F::ReadOnly: ParallelData,
-{
-    fn is_sealed(_: Sealed) {}
+impl<Kind, F: AspectField<Kind, ReadOnly: ParallelData>> ParallelViewField<Kind> for F {
+    const SEALED: Sealed = Sealed;
 }
 
-/// An argument that no other crate can name, and so none can implement the traits of fields.
+/// A constant whose type no other crate can name, and so none can implement the traits of fields.
 #[derive(Debug)]
 #[expect(unnameable_types, reason = "seals the traits of fields")]
 pub struct Sealed;
@@ -157,8 +148,8 @@ pub enum ManagedField {}
 
 /// Maps field types to their query data and read-only query data.
 macro_rules! fields {
-    ($([$T:ident: $($bound:path),+] $kind:ident $field:ty => $data:ty, $read:ty;)+) => {$(
-        impl<$T: $($bound +)+> AspectField<$kind> for $field {
+    ($([$($T:ident: $($bound:path),+)?] $kind:ident $field:ty => $data:ty, $read:ty;)+) => {$(
+        impl$(<$T: $($bound +)+>)? AspectField<$kind> for $field {
             type Data = $data;
             type ReadOnly = $read;
         }
@@ -177,11 +168,7 @@ fields! {
     [T: Component, Default] ChunkField &T => &'static PerChunk<T>, &'static PerChunk<T>;
     [T: ManagedComponent] ManagedField &T => &'static Managed<T>, &'static Managed<T>;
     [T: ManagedComponent] ManagedField &mut T => &'static mut Managed<T>, &'static Managed<T>;
-}
-
-impl AspectField<PlainField> for Entity {
-    type Data = Entity;
-    type ReadOnly = Entity;
+    [] PlainField Entity => Entity, Entity;
 }
 
 impl<Kind, F: AspectField<Kind>> AspectField<Kind> for Option<F> {

@@ -3,6 +3,7 @@
 #![expect(unsafe_code, reason = "chunks of a world, which threads use while nothing conflicts")]
 
 use std::any::Any;
+use std::mem;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,7 +13,7 @@ use ancho_jobs::{Access, AccessList};
 use super::chunk_filter::{ChunkFilter, each_run};
 use super::data::{ChunkData, QueryData};
 use super::state::{Masks, Match, matching_rows, rows_there};
-use super::walk::{PREFETCH_MIN_CHUNKS, Prefetch, Walk, refuse, rows_of_chunk, track};
+use super::walk::{ChunkTable, PREFETCH_MIN_CHUNKS, Prefetch, Walk, refuse, rows_of_chunk, track};
 use crate::component::{Component, ComponentType};
 use crate::entity::Entity;
 use crate::error::EntityError;
@@ -28,9 +29,9 @@ use crate::version::Version;
 ///
 /// The pointers stay valid as long as the rows are in use: no row of these archetypes is added or removed meanwhile, and matches
 /// do not move.
+#[derive(Default)]
 pub(crate) struct Rows {
-    /// The chunks of the world, by number.
-    all_chunks: *const Chunk,
+    all_chunks: ChunkTable,
     matches: Vec<CollectedMatch>,
     chunks: Vec<CollectedChunk>,
     /// The index of each of the chunks among all chunks of the matches. Empty if no chunk was left out.
@@ -59,11 +60,12 @@ pub(crate) struct Rows {
     /// A job over the rows reads versions of chunks, also of components that it only reads.
     pub(super) reads_versions: bool,
     choice: ChunkFilter,
-    version: Version,
+    /// The version at which the rows were collected, and which writes are marked with.
+    pub(super) version: Version,
     /// The query writes enable bits, which may decide which rows match.
     switches: bool,
-    /// Count of rows, matching or not.
-    all: usize,
+    /// Count of rows, matching or not, once they are [counted](Self::count_all) or [taken whole](Self::take_whole).
+    pub(super) all: usize,
 }
 
 /// Selects chunks by their entities.
@@ -115,39 +117,28 @@ unsafe impl Send for Rows {}
 unsafe impl Sync for Rows {}
 
 /// Division of rows into batches.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Divide {
-    /// Chunks are divided, so that all threads have work.
-    Rows,
-    /// As `Rows`, and the matching entities before each batch are counted.
-    Numbered,
-    /// Chunks stay whole.
-    Chunks,
-    /// As `Chunks`, and the matching entities before each batch are counted. Only chunks whose values are yielded are
+#[derive(Clone, Copy)]
+pub(super) struct Divide {
+    /// Chunks stay whole. Otherwise they are divided, so that all threads have work.
+    whole: bool,
+    /// The matching entities before each batch are counted. Of whole chunks, only those whose values are yielded are
     /// [marked](Rows::mark_yielded), when the job is done.
-    NumberedChunks,
-    /// As `Chunks`, for slices, which also have values of disabled components.
-    Slices,
-    /// As `NumberedChunks`, for slices.
-    NumberedSlices,
+    numbered: bool,
+    /// Values are yielded as slices, which also have values of disabled components.
+    slices: bool,
 }
 
 impl Divide {
-    fn keeps_whole(self) -> bool {
-        !matches!(self, Self::Rows | Self::Numbered)
-    }
-
-    fn numbers(self) -> bool {
-        matches!(self, Self::Numbered | Self::NumberedChunks | Self::NumberedSlices)
-    }
+    pub(super) const ROWS: Self = Self { whole: false, numbered: false, slices: false };
+    pub(super) const NUMBERED: Self = Self { numbered: true, ..Self::ROWS };
+    pub(super) const CHUNKS: Self = Self { whole: true, ..Self::ROWS };
+    pub(super) const NUMBERED_CHUNKS: Self = Self { numbered: true, ..Self::CHUNKS };
+    pub(super) const SLICES: Self = Self { slices: true, ..Self::CHUNKS };
+    pub(super) const NUMBERED_SLICES: Self = Self { numbered: true, ..Self::SLICES };
 
     /// Returns whether chunks are marked when the job is done, not before.
     fn marks_late(self) -> bool {
-        matches!(self, Self::NumberedChunks | Self::NumberedSlices)
-    }
-
-    fn yields_slices(self) -> bool {
-        matches!(self, Self::Slices | Self::NumberedSlices)
+        self.whole && self.numbered
     }
 }
 
@@ -162,7 +153,7 @@ const PREFETCH_DISTANCE: usize = 4;
 /// **Invariant:** it was opened once; or its data is read-only, or is only used for indices of one thread.
 pub(super) struct OpenBatch<'r, D: QueryData> {
     pub(super) chunk: &'r Chunk,
-    found: &'r Match,
+    pub(super) found: &'r Match,
     pub(super) fetch: D::Fetch,
     pub(super) rows: Range<u32>,
     changed: &'r [u64],
@@ -174,33 +165,6 @@ pub(super) struct OpenBatch<'r, D: QueryData> {
     /// The rows that the batch is of, and its index.
     rows_of: &'r Rows,
     at: usize,
-}
-
-impl Default for Rows {
-    fn default() -> Self {
-        Self {
-            all_chunks: std::ptr::null(),
-            matches: Vec::new(),
-            chunks: Vec::new(),
-            unfiltered: Vec::new(),
-            shared: Vec::new(),
-            is_plain: false,
-            is_undivided: false,
-            batches: Vec::new(),
-            whole: Vec::new(),
-            changed: Vec::new(),
-            changed_of_one: Vec::new(),
-            yielded: Vec::new(),
-            yielded_runs: Vec::new(),
-            uses: Vec::new(),
-            at_once: false,
-            reads_versions: false,
-            choice: ChunkFilter::ALL,
-            version: Version::NEVER,
-            switches: false,
-            all: 0,
-        }
-    }
 }
 
 impl Rows {
@@ -227,7 +191,7 @@ impl Rows {
         self.version = walk.version;
         self.switches = walk.matched.plan.parts.iter().any(|part| part.write && part.bits);
         self.is_plain = walk.matches.iter().all(|found| self.choice.is_simple(found));
-        let uses_versions = D::MARKS || self.choice.asks_for_changes() || self.reads_versions;
+        let uses_versions = D::MARKS || self.choice.asks_for_changes || self.reads_versions;
         // SAFETY: the walk's chunks are borrowed for its lifetime.
         let may_be_shared = D::WRITES && unsafe { (*walk.chunks).may_be_shared() };
         for found in walk.matches {
@@ -239,11 +203,12 @@ impl Rows {
             let listed = archetype.chunks.iter().map(|&number| CollectedChunk { number, of });
             // SAFETY: archetypes list chunks that exist, and nothing writes the headers now.
             let chunk = |number| unsafe { (*walk.chunks).get_unchecked(number) };
-            if walk.asks_for_values() || pick.is_some() {
+            if !walk.shared.is_empty() || pick.is_some() {
                 for (number, found) in (before..).zip(listed) {
                     let chunk = chunk(found.number);
-                    let has_values = !walk.asks_for_values() || walk.has_values(chunk);
-                    if has_values && pick.as_mut().is_none_or(|pick| pick(chunk.entities())) {
+                    if walk.has_values(chunk)
+                        && pick.as_mut().is_none_or(|pick| pick(chunk.entities()))
+                    {
                         self.chunks.push(found);
                         self.unfiltered.push(number);
                     }
@@ -287,34 +252,23 @@ impl Rows {
         }
     }
 
-    /// Returns the version at which the rows were collected, and which writes are marked with.
-    pub(super) fn version(&self) -> Version {
-        self.version
-    }
-
     /// Counts the rows, matching or not.
     pub(super) fn count_all(&mut self) -> usize {
+        self.all = self.chunks.iter().map(|&place| self.chunk(place).0.len as usize).sum();
+        self.all
+    }
+
+    /// Returns a collected chunk and its match, which stay while the rows are in use.
+    #[inline(always)]
+    fn chunk(&self, place: CollectedChunk) -> (&Chunk, &Match) {
         // SAFETY: chunks and matches stay while the rows are in use.
-        let len = |&chunk: &CollectedChunk| unsafe { (*self.chunk_of(chunk)).len as usize };
-        self.all = self.chunks.iter().map(len).sum();
-        self.all
+        unsafe { (&*self.all_chunks.at(place.number), &*self.matches[place.of as usize].found) }
     }
 
-    /// Returns the count of rows, matching or not, once they are [counted](Self::count_all).
-    pub(super) fn all(&self) -> usize {
-        self.all
-    }
-
-    /// Returns the address of a chunk, which stays while the rows are in use.
+    /// Returns the index of the chunk of a batch.
     #[inline(always)]
-    fn chunk_of(&self, chunk: CollectedChunk) -> *const Chunk {
-        self.all_chunks.wrapping_add(chunk.number as usize)
-    }
-
-    /// Returns the match of a chunk, which stays while the rows are in use.
-    #[inline(always)]
-    fn match_of(&self, chunk: CollectedChunk) -> *const Match {
-        self.matches[chunk.of as usize].found
+    fn chunk_index(&self, at: usize) -> usize {
+        if self.is_undivided { at } else { self.batches[at].chunk as usize }
     }
 
     /// Requires that chunks are marked before anything is yielded: captured lookups may read versions, and no thread may mark
@@ -333,8 +287,7 @@ impl Rows {
         self.changed.clear();
         // If all rows match, there is nothing to evaluate, and the thread that opens a chunk marks it, with the header in its
         // cache. Tracked rows are marked before, and so is everything if captures may read versions.
-        self.is_undivided =
-            self.is_plain && divide.keeps_whole() && !divide.numbers() && !D::TRACKS;
+        self.is_undivided = self.is_plain && divide.whole && !divide.numbered && !D::TRACKS;
         if self.is_undivided {
             return self.chunks.len();
         }
@@ -343,36 +296,35 @@ impl Rows {
         self.whole.clear();
         self.whole.reserve(self.chunks.len());
         let mut all = 0;
+        let mut changed_of_one = mem::take(&mut self.changed_of_one);
         for at in 0..self.chunks.len() {
-            let place = self.chunks[at];
-            // SAFETY: chunks and matches stay while the rows are in use.
-            let (chunk, found) = unsafe { (&*self.chunk_of(place), &*self.match_of(place)) };
-            let first = self.changed.len() as u32;
-            if !self.choice.is_simple(found) {
-                if !self.choice.choose(chunk, found, &mut self.changed_of_one) {
-                    continue;
-                }
-                if found.asks_for_rows {
-                    self.changed.extend_from_slice(&self.changed_of_one);
-                }
+            let (chunk, found) = self.chunk(self.chunks[at]);
+            if !self.choice.is_simple(found)
+                && !self.choice.choose(chunk, found, &mut changed_of_one)
+            {
+                continue;
             }
-            all += chunk.len as usize;
+            let (len, first) = (chunk.len, self.changed.len() as u32);
+            if found.asks_for_rows {
+                self.changed.extend_from_slice(&changed_of_one);
+            }
+            all += len as usize;
             let changed = first..self.changed.len() as u32;
-            let rows = 0..chunk.len;
-            let batch = RowBatch { chunk: at as u32, rows, changed, before: 0, count: 0 };
+            let batch = RowBatch { chunk: at as u32, rows: 0..len, changed, before: 0, count: 0 };
             if D::MARKS && divide.marks_late() {
                 self.note_runs::<D>(&batch);
             } else if D::MARKS {
                 // SAFETY: the rows were collected for this data, and nothing else uses what the query writes.
-                unsafe { self.mark::<D>(&batch, divide.yields_slices()) };
+                unsafe { self.mark::<D>(&batch, divide.slices) };
             }
             self.whole.push(batch);
         }
+        self.changed_of_one = changed_of_one;
         self.divide(all, divide);
         if D::MARKS && divide.marks_late() {
             self.yielded.resize_with(self.batches.len(), AtomicBool::default);
         }
-        if divide.numbers() {
+        if divide.numbered {
             self.number();
         }
         self.batches.len()
@@ -381,15 +333,15 @@ impl Rows {
     /// Makes a batch of each whole chunk, without evaluating filters, and marks nothing.
     pub(super) fn take_whole(&mut self) {
         self.is_undivided = false;
-        self.batches.clear();
         self.changed.clear();
-        let mut before = 0;
+        let (mut batches, mut before) = (mem::take(&mut self.batches), 0);
+        batches.clear();
         for (at, &place) in (0..).zip(&self.chunks) {
-            // SAFETY: the chunk stays while the rows are in use.
-            let count = unsafe { (*self.chunk_of(place)).len };
-            self.batches.push(RowBatch { chunk: at, rows: 0..count, changed: 0..0, before, count });
+            let count = self.chunk(place).0.len;
+            batches.push(RowBatch { chunk: at, rows: 0..count, changed: 0..0, before, count });
             before += count;
         }
+        self.batches = batches;
         self.all = before as usize;
     }
 
@@ -418,12 +370,10 @@ impl Rows {
     /// - the rows were collected for a query of this data, and nothing else uses what it writes
     #[inline(always)]
     unsafe fn mark_chunk<D: QueryData>(&self, place: CollectedChunk) {
-        // SAFETY: the chunk exists, and these are the places of the data in its archetype. Other threads may mark other
-        // columns, since the versions were written out when the chunk was collected.
-        unsafe {
-            let marks = &mut ChunkMarks { chunk: &*self.chunk_of(place), version: self.version };
-            D::mark(marks, &(*self.match_of(place)).places);
-        }
+        let (chunk, found) = self.chunk(place);
+        // SAFETY: these are the places of the data in the archetype of the chunk. Other threads may mark other columns, since the
+        // versions were written out when the chunk was collected.
+        unsafe { D::mark(&mut ChunkMarks { chunk, version: self.version }, &found.places) };
     }
 
     /// Marks the written columns of a whole chunk, and the matching rows of tracked columns, which are yielded as slices or one
@@ -443,15 +393,13 @@ impl Rows {
         // SAFETY: the chunk was collected for this data, and these are rows of it. `track` writes nothing that is read here.
         unsafe {
             let fetch = self.fetch::<D>(batch.chunk as usize, place);
-            self.each_run_of(batch, |run| track_as::<D>(fetch, run, as_slices));
+            self.each_run_of(batch, |run| track::<D>(fetch, run, as_slices));
         }
     }
 
     /// Calls a function for contiguous matching rows of a batch that is a whole chunk.
     fn each_run_of(&self, batch: &RowBatch, function: impl FnMut(Range<u32>)) {
-        let place = self.chunks[batch.chunk as usize];
-        // SAFETY: chunks and matches stay while the rows are in use.
-        let (chunk, found) = unsafe { (&*self.chunk_of(place), &*self.match_of(place)) };
+        let (chunk, found) = self.chunk(self.chunks[batch.chunk as usize]);
         each_run(&found.bits, chunk, self.changed_of(batch), function);
     }
 
@@ -459,7 +407,7 @@ impl Rows {
     /// if the job disables components.
     fn note_runs<D: QueryData>(&mut self, batch: &RowBatch) {
         if D::TRACKS {
-            let (at, mut kept) = (self.whole.len() as u32, std::mem::take(&mut self.yielded_runs));
+            let (at, mut kept) = (self.whole.len() as u32, mem::take(&mut self.yielded_runs));
             self.each_run_of(batch, |run| kept.push((at, run)));
             self.yielded_runs = kept;
         }
@@ -488,7 +436,7 @@ impl Rows {
             // SAFETY: these are rows of the chunk, which was collected for this data. Nothing else uses what the job writes
             // until it has ended.
             unsafe {
-                track_as::<D>(self.fetch::<D>(chunk, self.chunks[chunk]), run.clone(), as_slices);
+                track::<D>(self.fetch::<D>(chunk, self.chunks[chunk]), run.clone(), as_slices);
             };
         }
     }
@@ -496,8 +444,8 @@ impl Rows {
     /// Divides whole chunks into batches, so that all threads have work.
     fn divide(&mut self, rows: usize, divide: Divide) {
         let most = rows.div_ceil(MIN_BATCHES).next_multiple_of(64).max(64);
-        if divide.keeps_whole() || self.whole.iter().all(|batch| batch.rows.len() <= most) {
-            return std::mem::swap(&mut self.batches, &mut self.whole);
+        if divide.whole || self.whole.iter().all(|batch| batch.rows.len() <= most) {
+            return mem::swap(&mut self.batches, &mut self.whole);
         }
         self.batches.clear();
         for chunk in &self.whole {
@@ -521,9 +469,7 @@ impl Rows {
 
     /// Counts the matching entities of a batch.
     fn count(&self, batch: &RowBatch) -> u32 {
-        let place = self.chunks[batch.chunk as usize];
-        // SAFETY: chunks and matches stay while the rows are in use.
-        let (chunk, found) = unsafe { (&*self.chunk_of(place), &*self.match_of(place)) };
+        let (chunk, found) = self.chunk(self.chunks[batch.chunk as usize]);
         if found.bits.is_empty() {
             return batch.rows.end - batch.rows.start;
         }
@@ -548,13 +494,10 @@ impl Rows {
     /// - the chunk, the one at this index, was collected for a query of this data
     #[inline(always)]
     unsafe fn fetch<D: QueryData>(&self, at: usize, place: CollectedChunk) -> D::Fetch {
-        let shared = SharedSource::Listed(self.shared_of(at, place));
-        // SAFETY: chunks and matches stay while the rows are in use, and these are the places of the data in the chunk's
-        // archetype.
-        unsafe {
-            let view = ChunkView { chunk: &*self.chunk_of(place), shared };
-            D::fetch(view, &(*self.match_of(place)).places)
-        }
+        let (chunk, found) = self.chunk(place);
+        let view = ChunkView { chunk, shared: SharedSource::Listed(self.shared_of(at, place)) };
+        // SAFETY: these are the places of the data in the archetype of the chunk.
+        unsafe { D::fetch(view, &found.places) }
     }
 
     /// Returns the values of the shared components of a chunk, the one at this index.
@@ -577,10 +520,9 @@ impl Rows {
     ///   fetch is used
     #[inline(always)]
     pub(super) unsafe fn open<D: QueryData>(&self, at: usize) -> OpenBatch<'_, D> {
-        let chunk_index = if self.is_undivided { at } else { self.batches[at].chunk as usize };
+        let chunk_index = self.chunk_index(at);
         let place = self.chunks[chunk_index];
-        // SAFETY: chunks and matches stay while the rows are in use.
-        let (chunk, found) = unsafe { (&*self.chunk_of(place), &*self.match_of(place)) };
+        let (chunk, found) = self.chunk(place);
         let (rows, changed, found_numbers, batches) = if self.is_undivided {
             if D::MARKS {
                 // SAFETY: the job runs, so that nothing else uses what it writes, and the batch is opened once.
@@ -595,16 +537,13 @@ impl Rows {
         };
         let soon = Some(at + PREFETCH_DISTANCE)
             .filter(|&soon| D::ROW_BYTES > 0 && batches >= PREFETCH_MIN_CHUNKS && soon < batches)
-            .map(|soon| if self.is_undivided { soon } else { self.batches[soon].chunk as usize })
-            .map(|soon| self.chunks[soon])
+            .map(|soon| self.chunks[self.chunk_index(soon)])
             .filter(|soon| soon.of == place.of);
         // The bits of a later batch cannot be read if another thread may write them.
         let may_look = !found.asks_for_rows && (found.bits.is_empty() || !self.switches);
         let soon = soon.filter(|_| may_look).map(|soon| {
-            let chunk = self.chunk_of(soon);
-            // SAFETY: chunks stay while the rows are in use.
-            let memory = unsafe { (*chunk).memory_address() };
-            Prefetch { memory, chunk }
+            let (chunk, _) = self.chunk(soon);
+            Prefetch { memory: chunk.memory_address(), chunk }
         });
         let chunk_number = self.unfiltered.get(chunk_index).map_or(chunk_index, |&at| at as usize);
         OpenBatch {
@@ -622,55 +561,13 @@ impl Rows {
         }
     }
 
-    /// Calls a function for each matching entity of some batches.
-    ///
-    /// # Safety
-    ///
-    /// - the rows were prepared for a query of this data, and nothing else uses what it writes for the lifetime
-    /// - it is called once for each batch
-    #[inline(always)]
-    pub(super) unsafe fn each_row<'w, D: QueryData>(
-        &self,
-        batches: Range<usize>,
-        mut function: impl FnMut(D::Item<'w>),
-    ) {
-        for at in batches {
-            // SAFETY: the rows were prepared for this data, and the batch is opened once. The row exists and comes once, so
-            // that nothing else uses what can be written, which is unshared.
-            unsafe {
-                let batch = self.open::<D>(at);
-                batch.each_row(
-                    #[inline(always)]
-                    |row| function(D::get(batch.fetch, row)),
-                );
-            }
-        }
-    }
-
     /// Returns the first and the last entity of a batch, matching or not.
     pub(super) fn ends_of(&self, at: usize) -> (Entity, Entity) {
-        let chunk = if self.is_undivided { at } else { self.batches[at].chunk as usize };
-        // SAFETY: chunks stay while the rows are in use.
-        let entities = unsafe { (*self.chunk_of(self.chunks[chunk])).entities() };
+        let entities = self.chunk(self.chunks[self.chunk_index(at)]).0.entities();
         let rows = self.batches.get(at).filter(|_| !self.is_undivided);
         let rows = rows
             .map_or(0..entities.len(), |batch| batch.rows.start as usize..batch.rows.end as usize);
         (entities[rows.start], entities[rows.end - 1])
-    }
-}
-
-/// Marks rows as changed, which are yielded as slices or one by one.
-///
-/// # Safety
-///
-/// - the fetch is that of a chunk with such rows, and nothing else uses what it can write
-unsafe fn track_as<D: QueryData>(fetch: D::Fetch, rows: Range<u32>, as_slices: bool) {
-    // SAFETY: the fetch is that of a chunk with these rows, and nothing else uses what it can write.
-    unsafe {
-        match as_slices {
-            true => track::<D, true>(fetch, rows),
-            false => track::<D, false>(fetch, rows),
-        }
     }
 }
 
@@ -681,7 +578,7 @@ impl<'r, D: QueryData> OpenBatch<'r, D> {
     ///
     /// - the batch is opened by one thread, once
     #[inline(always)]
-    unsafe fn each_row(&self, function: impl FnMut(usize)) {
+    pub(super) unsafe fn each_row(&self, function: impl FnMut(usize)) {
         // SAFETY: the chunk exists, and the batch has rows of it. Chunks were marked before. Other threads write bits of other
         // batches, in other words; if one does, no later batch is prefetched.
         unsafe {
@@ -733,27 +630,9 @@ impl<'r, D: QueryData> OpenBatch<'r, D> {
 
     /// Divides the batch into its items and the chunk without them.
     pub(super) fn split(self) -> (BatchItems<'r, D>, OpenBatch<'r, ()>) {
-        let Self { chunk, found, changed, chunk_number, rows_of, at, .. } = self;
-        let (rows, found_numbers) = (self.rows.clone(), self.found_numbers.clone());
-        let (fetch, soon) = ((), None);
-        let whole = OpenBatch {
-            chunk,
-            found,
-            fetch,
-            rows,
-            changed,
-            soon,
-            found_numbers,
-            chunk_number,
-            rows_of,
-            at,
-        };
-        (BatchItems(self), whole)
-    }
-
-    /// Returns whether all rows match, because no component of the conditions is enableable.
-    pub(super) fn is_whole(&self) -> bool {
-        self.found.bits.is_empty()
+        // SAFETY: every query is also one of no data, of which nothing can be written.
+        let chunk = unsafe { self.rows_of.open::<()>(self.at) };
+        (BatchItems(self), chunk)
     }
 
     /// Records that values are yielded for writing, for chunks that are [marked late](Rows::mark_yielded).
@@ -768,7 +647,7 @@ impl<'r, D: QueryData> OpenBatch<'r, D> {
     /// Returns the chunk's value of a shared component.
     pub(super) fn shared_value(&self, ty: ComponentType) -> Option<&(dyn Any + Send + Sync)> {
         let rows = self.rows_of;
-        let index = if rows.is_undivided { self.at } else { rows.batches[self.at].chunk as usize };
+        let index = rows.chunk_index(self.at);
         let nth = self.chunk.shape().shared.binary_search(&self.chunk.find(ty)?.column).ok()?;
         let value = rows.shared_of(index, rows.chunks[index])[nth];
         // SAFETY: a chunk keeps its shared values as long as its rows stay, and the job has declared that it reads the rows.
@@ -827,9 +706,10 @@ impl<'r, D: QueryData> OpenBatch<'r, D> {
 pub(super) struct BatchItems<'r, D: QueryData>(OpenBatch<'r, D>);
 
 impl<D: QueryData> BatchItems<'_, D> {
-    /// Calls a function for the rows that match, with their data and their numbers.
+    /// Records that values are yielded for writing, and calls a function for the rows that match, with their data and their numbers.
     #[inline(always)]
     pub(super) fn each_item(&mut self, function: impl FnMut(D::Item<'_>, usize)) {
+        self.0.note_yielded();
         self.0.each_item(function);
     }
 }
@@ -903,13 +783,14 @@ impl ChunkMarks<'_> {
 }
 
 /// Values whose memory jobs return when they are done.
+#[derive(Default)]
 pub(crate) struct Pool<T>(Arc<Mutex<Vec<Box<T>>>>);
 
 /// A value of a pool. Dropping it, on any thread, returns it.
 pub(crate) struct Pooled<T> {
     /// `None` only while it is dropped.
     value: Option<Box<T>>,
-    pool: Pool<T>,
+    pool: Arc<Mutex<Vec<Box<T>>>>,
 }
 
 /// Maximum count of values that a pool keeps.
@@ -919,7 +800,7 @@ impl<T: Default> Pool<T> {
     /// Takes a value that was returned, with the memory it has, or creates one.
     pub(crate) fn take(&self) -> Pooled<T> {
         let value = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        Pooled { value: Some(value.unwrap_or_default()), pool: self.clone() }
+        Pooled { value: Some(value.unwrap_or_default()), pool: Arc::clone(&self.0) }
     }
 }
 
@@ -934,21 +815,9 @@ impl<T> Pooled<T> {
     }
 }
 
-impl<T> Clone for Pool<T> {
-    fn clone(&self) -> Self {
-        Self(Arc::clone(&self.0))
-    }
-}
-
-impl<T> Default for Pool<T> {
-    fn default() -> Self {
-        Self(Arc::default())
-    }
-}
-
 impl<T> Drop for Pooled<T> {
     fn drop(&mut self) {
-        let mut kept = self.pool.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.len() < MAX_POOLED {
             kept.extend(self.value.take());
         }

@@ -69,14 +69,14 @@ impl QueryDescriptor {
         let matched = self.matched_in(entities);
         // That includes jobs that write enabled bits or versions on which matching depends.
         entities.sync_for_move(matched.matches.iter().map(|found| found.archetype));
-        Walk::reading(entities, matched, self.settings()).found(entities.take_selection())
+        Walk::reading(entities, matched, &self.settings).found(entities.take_selection())
     }
 
     /// Removes the entities from a list that do not match.
     pub(crate) fn retain_found(&self, entities: &EntityManager, list: &mut Vec<Entity>) {
         let matched = self.matched_in(entities);
         sync_for_query(entities, matched, Asked::Found);
-        let walk = Walk::reading(entities, matched, self.settings());
+        let walk = Walk::reading(entities, matched, &self.settings);
         let storage = &entities.storage;
         list.retain(|&entity| {
             let Some(at) = storage.table.locate(entity) else { return false };

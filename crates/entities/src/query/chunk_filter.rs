@@ -6,26 +6,18 @@ use super::state::{Bit, Change, Masks, Match, matching_rows};
 use crate::storage::Chunk;
 use crate::version::Version;
 
-/// Selects chunks of a match by change versions and enabled bits.
-#[derive(Clone, Copy)]
+/// Selects chunks of a match by change versions and enabled bits. The default selects all chunks.
+#[derive(Clone, Copy, Default)]
 pub(super) struct ChunkFilter {
     pub(super) since: Version,
     pub(super) asks_for_changes: bool,
 }
 
 impl ChunkFilter {
-    /// Selects all chunks.
-    pub(super) const ALL: Self = Self { since: Version::NEVER, asks_for_changes: false };
-
     /// Returns `true` if all rows of all chunks of a match are selected.
     #[inline(always)]
     pub(super) fn is_simple(&self, found: &Match) -> bool {
         !self.asks_for_changes && found.bits.is_empty()
-    }
-
-    /// Returns `true` if the selection reads versions of columns.
-    pub(super) fn asks_for_changes(&self) -> bool {
-        self.asks_for_changes
     }
 
     /// Returns `true` if the versions of a chunk fulfil the change conditions.

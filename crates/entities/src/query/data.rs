@@ -202,7 +202,7 @@ pub unsafe trait QueryData: Sized {
 /// Not to be implemented outside of this crate: items allow no writes.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not read-only query data",
-    label = "cannot be fetched through a shared borrow of the world",
+    label = "only read-only data can be fetched here",
     note = "for a component `T`, write `&T` or `&mut T`; `&mut T` needs `query_mut`, and a world that is borrowed mutably",
     note = "other read-only query data: `Option<&T>`, `Entity`, and tuples",
     note = "to read data that a `Query` can write, use `as_read_only`; to write it, a method that ends in `_mut`"
@@ -417,9 +417,14 @@ macro_rules! one_part {
 /// Implements `mark` for data with one part that is written. With row versions, their memory is prepared for `track`.
 macro_rules! mark_one {
     ($has_rows:expr) => {
+        /// # Safety
+        ///
+        /// - these are the places of the parts in the chunk's archetype, which has the required components
+        /// - no other code uses the versions of the column; nor of other columns, unless their versions were written out
         #[inline(always)]
         unsafe fn mark(marks: &mut ChunkMarks<'_>, places: &[Place]) {
-            // SAFETY: the places are those of the parts, of which there is one. No other code uses the versions of the column.
+            // SAFETY: the places are those of the parts, of which there is one. No other code uses the versions of the column, nor
+            // of other columns unless they were written out.
             unsafe {
                 let column = places.get_unchecked(0).column;
                 if $has_rows { marks.begin(column) } else { marks.mark(column) }

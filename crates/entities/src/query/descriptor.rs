@@ -10,9 +10,7 @@ use super::chunk_filter::find_changed;
 use super::data::QueryData;
 use super::filter::QueryFilter;
 use super::state::{Masks, Match, QueryState, matching_rows};
-use super::terms::{
-    Need, Options, Part, Plan, Settings, Since, Term, Terms, refuse_not_enableable,
-};
+use super::terms::{Need, Options, Part, Plan, Settings, Term, Terms, refuse_not_enableable};
 use super::view::Query;
 use super::walk::{SelectedChunks, Walk};
 use crate::component::ComponentType;
@@ -75,7 +73,7 @@ use crate::version::Version;
 #[must_use = "a description does nothing until it is run in a world"]
 pub struct QueryDescriptor {
     source: Source,
-    settings: Settings,
+    pub(super) settings: Settings,
 }
 
 #[derive(Clone)]
@@ -144,15 +142,11 @@ impl QueryDescriptor {
     }
 
     fn each(
-        mut self,
+        self,
         types: impl IntoIterator<Item = ComponentType>,
         term: fn(ComponentType) -> Term,
     ) -> Self {
-        let types: Vec<_> = types.into_iter().collect();
-        for alternative in self.alternatives_mut() {
-            alternative.filters.extend(types.iter().copied().map(term));
-        }
-        self
+        types.into_iter().fold(self, |query, ty| query.one(term(ty)))
     }
 
     fn one(mut self, term: Term) -> Self {
@@ -268,7 +262,7 @@ impl QueryDescriptor {
     ///
     /// Otherwise everything counts as changed.
     pub fn since(mut self, version: Version) -> Self {
-        self.settings.since = Since(version);
+        self.settings.since = version;
         self
     }
 
@@ -383,7 +377,7 @@ impl QueryDescriptor {
                  on the result of `or`"
             );
         }
-        let (since, other_since) = (self.settings.since.0, other.settings.since.0);
+        let (since, other_since) = (self.settings.since, other.settings.since);
         if since != other_since {
             panic!(
                 "A0096: in a union of two queries, the first compares with version {since}, and the second with \
@@ -452,16 +446,12 @@ impl QueryDescriptor {
         let matched = self.matched_in(world);
         sync_for_query(world, matched, Asked::Found);
         let walk = Walk::reading(world, matched, &self.settings);
-        let since = self.settings.since.0;
+        let since = self.settings.since;
         let mut chunks = SelectedChunks::new(walk);
         iter::from_fn(move || {
             let (found, number) = chunks.next()?;
             Some(QueryChunk { chunk: world.chunk(number), found, since })
         })
-    }
-
-    pub(super) fn settings(&self) -> &Settings {
-        &self.settings
     }
 
     /// Returns the plan, and for descriptions of types the key of their state.

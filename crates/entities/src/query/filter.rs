@@ -75,9 +75,20 @@ pub trait QueryFilter: 'static {
     fn terms(each: &mut dyn FnMut(Term));
 }
 
-/// Implements a filter with one condition per component of a set.
-macro_rules! filter_of_each {
-    ($(#[$doc:meta])* $name:ident, $term:ident) => {
+/// Implements a filter of a set of components: with one condition per component, or one condition on all of them.
+macro_rules! filter {
+    ($(#[$doc:meta])* $name:ident, each $term:ident) => {
+        filter!($(#[$doc])* $name, |types, each| types.map(Term::$term).for_each(each));
+    };
+    ($(#[$doc:meta])* $name:ident, any $term:ident) => {
+        filter!($(#[$doc])* $name, |types, each| {
+            let types: Box<[_]> = types.collect();
+            if !types.is_empty() {
+                each(Term::$term(types));
+            }
+        });
+    };
+    ($(#[$doc:meta])* $name:ident, |$types:ident, $each:ident| $terms:expr) => {
         $(#[$doc])*
         #[derive(Debug)]
         pub struct $name<S>(PhantomData<fn() -> S>);
@@ -85,39 +96,21 @@ macro_rules! filter_of_each {
         // The compiler reports that the filter is not implemented, not that `S` is no set: the remedy depends on the filter.
         #[diagnostic::do_not_recommend]
         impl<S: ComponentSet> QueryFilter for $name<S> {
-            fn terms(each: &mut dyn FnMut(Term)) {
-                S::types(&mut |ty| each(Term::$term(ty)));
+            fn terms($each: &mut dyn FnMut(Term)) {
+                let $types = types::<S>().into_iter();
+                $terms
             }
         }
     };
 }
 
-/// Implements a filter with one condition on a set of components.
-macro_rules! filter_of_any {
-    ($(#[$doc:meta])* $name:ident, $term:ident) => {
-        $(#[$doc])*
-        #[derive(Debug)]
-        pub struct $name<S>(PhantomData<fn() -> S>);
-
-        #[diagnostic::do_not_recommend]
-        impl<S: ComponentSet> QueryFilter for $name<S> {
-            fn terms(each: &mut dyn FnMut(Term)) {
-                let types = types::<S>();
-                if !types.is_empty() {
-                    each(Term::$term(types));
-                }
-            }
-        }
-    };
-}
-
-fn types<S: ComponentSet>() -> Box<[ComponentType]> {
+fn types<S: ComponentSet>() -> Vec<ComponentType> {
     let mut types = Vec::new();
     S::types(&mut |ty| types.push(ty));
-    types.into()
+    types
 }
 
-filter_of_each! {
+filter! {
     /// Entities that have all these components, enabled. Unity's `WithAll`.
     ///
     /// # Examples
@@ -133,10 +126,10 @@ filter_of_each! {
     /// world.spawn(());
     /// assert_eq!(world.query_filtered::<(), With<Orc>>().count(), 3);
     /// ```
-    With, With
+    With, each With
 }
 
-filter_of_each! {
+filter! {
     /// Entities that have none of these components, or have them disabled. Unity's `WithNone`.
     ///
     /// # Examples
@@ -155,10 +148,10 @@ filter_of_each! {
     /// world.spawn(Orc);
     /// assert_eq!(world.query_filtered::<&Orc, Without<Asleep>>().count(), 1);
     /// ```
-    Without, Without
+    Without, each Without
 }
 
-filter_of_each! {
+filter! {
     /// Entities that have none of these components, neither enabled nor disabled. Unity's `WithAbsent`.
     ///
     /// # Examples
@@ -176,10 +169,10 @@ filter_of_each! {
     /// world.spawn(());
     /// assert_eq!(world.query_filtered::<(), Absent<Engine>>().count(), 1);
     /// ```
-    Absent, Absent
+    Absent, each Absent
 }
 
-filter_of_each! {
+filter! {
     /// Entities that have all these components, enabled or disabled. Unity's `WithPresent`.
     ///
     /// # Examples
@@ -196,10 +189,10 @@ filter_of_each! {
     /// world.set_component_enabled::<Engine>(car, false).unwrap();
     /// assert_eq!(world.query_filtered::<(), Present<Engine>>().count(), 1);
     /// ```
-    Present, Present
+    Present, each Present
 }
 
-filter_of_each! {
+filter! {
     /// Entities that have all these components, disabled. Unity's `WithDisabled`.
     ///
     /// The first use of the query panics with A0070 if one of them is not enableable.
@@ -219,10 +212,10 @@ filter_of_each! {
     /// world.set_component_enabled::<Engine>(car, false).unwrap();
     /// assert_eq!(world.query_filtered::<(), IsDisabled<Engine>>().to_entities(), [car]);
     /// ```
-    IsDisabled, Disabled
+    IsDisabled, each Disabled
 }
 
-filter_of_any! {
+filter! {
     /// Entities that have at least one of these components, enabled. Unity's `WithAny`.
     ///
     /// `Any<()>` is no condition.
@@ -244,10 +237,10 @@ filter_of_any! {
     /// world.spawn(());
     /// assert_eq!(world.query_filtered::<(), Any<(Burning, Poisoned)>>().count(), 2);
     /// ```
-    Any, Any
+    Any, any Any
 }
 
-filter_of_any! {
+filter! {
     /// Entities in chunks in which one of these components was written after the version of the query, set with
     /// [`since`](crate::Query::since). Unity's change filter.
     ///
@@ -275,7 +268,7 @@ filter_of_any! {
     /// world.get_mut::<Health>(orc).unwrap().0 -= 1;
     /// assert_eq!(changed(&world), 1);
     /// ```
-    Changed, Changed
+    Changed, any Changed
 }
 
 /// Entities in chunks that gained or lost entities after the version of the query, set with [`since`](crate::Query::since). Unity's

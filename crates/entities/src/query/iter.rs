@@ -18,7 +18,7 @@ use super::chunk_filter::Runs;
 use super::data::{Column, QueryData};
 use super::filter::QueryFilter;
 use super::state::{Masks, Match, Place};
-use super::view::Query;
+use super::view::{Others, Query};
 use super::walk::{SelectedChunks, Walk, succeed};
 use crate::component::{Component, ComponentType};
 use crate::entity::Entity;
@@ -244,7 +244,7 @@ impl<'w> Cursor<'w> {
             return false;
         }
         // Not made from a reference: with several walks in turns, others mark the chunk in between.
-        self.chunk = self.chunks.walk.all_chunks().wrapping_add(number as usize);
+        self.chunk = self.chunks.walk.all_chunks().at(number);
         self.places = &found.places;
         self.runs = runs;
         true
@@ -464,7 +464,7 @@ impl<D: QueryData, F: QueryFilter> Query<'_, D, F> {
     /// ```
     pub fn to_components<T: Component + Clone>(&self) -> Result<Vec<T>, EntityError> {
         let component = ComponentType::of::<T>();
-        if !self.is_alone {
+        if self.others != Others::None {
             self.require_fetched(component, false)?;
         } else if !self.matched.plan.requires(component) {
             return Err(EntityError::NotInQuery { component });

@@ -133,10 +133,9 @@ impl<'w, D: QueryData, F: QueryFilter> Lookup<'w, D, F> {
     where
         D: ReadOnlyData,
     {
-        self.state.wait();
-        let (at, found) = self.state.find(entity)?;
+        let (at, found) = self.state.find_for_use(entity)?;
         // SAFETY:
-        // - the entity was just found there, by the state of a query of this data
+        // - the entity was just found there, by the state of a query of this data, and jobs that conflict are completed
         // - the data is read-only
         Some(unsafe { self.state.row::<D>(at, found) })
     }
@@ -146,16 +145,10 @@ impl<'w, D: QueryData, F: QueryFilter> Lookup<'w, D, F> {
     /// The data counts as changed from now on, with its chunk.
     #[inline]
     pub fn get_mut(&mut self, entity: Entity) -> Option<D::Item<'_>> {
-        self.state.wait();
-        let (at, found) = self.state.find(entity)?;
-        if D::MARKS {
-            // SAFETY: the entity was just found there, by the state of a query of this data, and jobs that conflict are
-            // completed.
-            unsafe { self.state.mark::<D>(at, found) };
-        }
+        let (at, found) = self.state.find_for_use(entity)?;
         // SAFETY:
-        // - the entity was just found there, by the state of a query of this data
-        // - the chunk is marked, and this view is borrowed mutably as long as the data is
+        // - the entity was just found there, by the state of a query of this data, and jobs that conflict are completed
+        // - this view is borrowed mutably as long as the data is
         Some(unsafe { self.state.row::<D>(at, found) })
     }
 
@@ -210,36 +203,19 @@ impl<'w> ArchetypeLookup<'w> {
         }
     }
 
-    /// Completes the jobs that conflict with the lookup.
+    /// Finds the row of an entity after jobs that conflict with the lookup are completed.
     #[inline(always)]
-    fn wait(&self) {
+    fn find_for_use(&self, entity: Entity) -> Option<(Location, &'w Match)> {
         sync_for_query(self.entities(), self.matched, Asked::Data);
+        self.find(entity)
     }
 
-    /// Marks the data as changed in the chunk of a row.
+    /// Marks the data that can be written as changed in the chunk of a row, and returns the data of the row.
     ///
     /// # Safety
     ///
-    /// - an entity was found there, by the state of a query of this data
-    /// - jobs that use the data are completed
-    #[inline]
-    unsafe fn mark<D: QueryData>(&self, at: Location, found: &Match) {
-        let storage = &self.entities().storage;
-        // SAFETY: the entity table names chunks that exist.
-        let chunk = unsafe { storage.chunks.get_unchecked(at.chunk) };
-        debug_assert!(!(D::WRITES && chunk.may_be_shared()));
-        // SAFETY:
-        // - these are the places of the data in the archetype of the chunk, which has it
-        // - the jobs that use the data's versions are completed, and versions were written out for jobs that use other columns
-        unsafe { D::mark(&mut ChunkMarks { chunk, version: storage.version }, &found.places) };
-    }
-
-    /// Returns the data of a row.
-    ///
-    /// # Safety
-    ///
-    /// - an entity was found there, by the state of a query of this data
-    /// - the data is read-only; or the lookup is not used otherwise for the lifetime, and the chunk was marked
+    /// - an entity was found there, by the state of a query of this data, and jobs that conflict are completed
+    /// - the data is read-only; or the lookup is not used otherwise for the lifetime
     #[inline]
     unsafe fn row<'v, D: QueryData>(&self, at: Location, found: &Match) -> D::Item<'v> {
         let storage = &self.entities().storage;
@@ -249,9 +225,14 @@ impl<'w> ArchetypeLookup<'w> {
         // SAFETY:
         // - the entity table names chunks and rows that exist
         // - these are the places of the data in the archetype of the chunk, which has it
+        // - the jobs that use the data's versions are completed, and versions were written out for jobs that use other columns
         // - no other view uses what can be written, since the split was checked; its memory is unshared
         unsafe {
             let chunk = storage.chunks.get_unchecked(at.chunk);
+            debug_assert!(!(D::WRITES && chunk.may_be_shared()));
+            if D::MARKS {
+                D::mark(&mut ChunkMarks { chunk, version: storage.version }, &found.places);
+            }
             let fetch = D::fetch(ChunkView { chunk, shared }, &found.places);
             if D::TRACKS {
                 D::track(fetch, row, 1, false);

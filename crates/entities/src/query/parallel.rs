@@ -62,32 +62,10 @@ use crate::storage::OutOfMemory;
 )]
 pub unsafe trait ParallelData: QueryData {}
 
-/// Runs a function for batches of rows on all threads, or on this one if there is one batch, one thread, or no job can be
-/// scheduled. It is compiled for the CPU at hand. `C` names it in profiles.
-#[track_caller]
-fn run_batches<C>(jobs: &Jobs, batches: usize, function: impl Fn(Range<usize>) + Sync) {
-    let scheduler = jobs.scheduler();
-    let done = (batches > 1 && scheduler.thread_count() > 1).then(|| {
-        scheduler.named(type_name::<C>()).run_parallel(
-            (),
-            batches,
-            1,
-            #[inline(always)]
-            |(), batches| function(batches),
-        )
-    });
-    // In a job, no other can be scheduled.
-    if !matches!(done, Some(Ok(()))) {
-        dispatch_as::<C, _, _>(
-            CpuLevel::V4,
-            #[inline(always)]
-            || function(0..batches),
-        );
-    }
-}
-
-/// Collects the rows of a walk, divides them into batches, and calls a function for ranges of these, on all threads. It receives the
-/// function of the user, which names the loop in profiles.
+/// Collects the rows of a walk, divides them into batches, and calls a function for ranges of these, on all threads. This thread makes
+/// all calls if there is one batch or one thread, or no job can be scheduled.
+///
+/// The function is compiled for the CPU at hand. It receives the function of the user, which names the loop in profiles.
 ///
 /// # Safety
 ///
@@ -110,13 +88,24 @@ unsafe fn each_range<D: ParallelData, C: Sync>(
         rows.collect::<D>(walk, pick)?;
         rows.prepare::<D>(divide)
     };
-    let rows = &*rows;
-    run_batches::<C>(
-        jobs,
-        count,
-        #[inline(always)]
-        |batches| function(rows, batches, &user),
-    );
+    let (rows, scheduler) = (&*rows, jobs.scheduler());
+    let done = (count > 1 && scheduler.thread_count() > 1).then(|| {
+        scheduler.named(type_name::<C>()).run_parallel(
+            (),
+            count,
+            1,
+            #[inline(always)]
+            |(), batches| function(rows, batches, &user),
+        )
+    });
+    // In a job, no other can be scheduled.
+    if !matches!(done, Some(Ok(()))) {
+        dispatch_as::<C, _, _>(
+            CpuLevel::V4,
+            #[inline(always)]
+            || function(rows, 0..count, &user),
+        );
+    }
     Ok(())
 }
 
@@ -171,15 +160,23 @@ impl<D: ParallelData, F: QueryFilter> Query<'_, D, F> {
         // SAFETY: the walk belongs to this query, which is borrowed mutably for as long. It is used once. Other views of the world are
         // not `Sync`, so that their users wait on this thread meanwhile: the items that they hold are other data, and if there are
         // other views, the chunks that this query can write are unshared. The rows are prepared for this data, and each batch is
-        // processed once.
+        // opened once. Each row comes once.
         succeed(unsafe {
             each_range::<D, _>(
                 (self.jobs(), &walk),
                 None,
-                Divide::Rows,
+                Divide::ROWS,
                 function,
                 #[inline(always)]
-                |rows, batches, function| rows.each_row::<D>(batches, function),
+                |rows, batches, function| {
+                    for at in batches {
+                        let batch = rows.open::<D>(at);
+                        batch.each_row(
+                            #[inline(always)]
+                            |row| function(D::get(batch.fetch, row)),
+                        );
+                    }
+                },
             )
         });
     }
@@ -235,7 +232,7 @@ impl<D: ParallelData, F: QueryFilter> Query<'_, D, F> {
             each_range::<D, _>(
                 (self.jobs(), &walk),
                 Some(&mut pick),
-                Divide::Slices,
+                Divide::SLICES,
                 function,
                 #[inline(always)]
                 |rows, batches, function| {

@@ -96,6 +96,31 @@ unsafe impl<T: BufferElement> ChunkData for &mut Buffer<T> {
     }
 }
 
+/// Implements what data has in common that all rows of a chunk share: the row does not matter.
+macro_rules! one_of_chunk {
+    ([$($bound:path),+] $of:ident) => {
+        // SAFETY: the data is only read.
+        unsafe impl<T: $($bound +)+> ReadOnlyData for &$of<T> {}
+
+        // SAFETY: shared components and chunk components are `Sync`.
+        unsafe impl<T: $($bound +)+> ParallelData for &$of<T> {}
+
+        // SAFETY: all rows have the same value.
+        unsafe impl<T: $($bound +)+> ChunkData for &$of<T> {
+            type Slices<'w> = &'w T;
+
+            #[inline(always)]
+            unsafe fn slices<'w>(fetch: *const T, first: usize, _: usize) -> &'w T {
+                // SAFETY: the chunk has these rows, and no other code writes the value for the lifetime.
+                unsafe { Self::get(fetch, first) }
+            }
+        }
+    };
+}
+
+one_of_chunk!([SharedComponent] Shared);
+one_of_chunk!([Component, Default] PerChunk);
+
 // SAFETY: one part, the value of a chunk's group, which is read.
 unsafe impl<T: SharedComponent> QueryData for &Shared<T> {
     type Item<'w> = &'w T;
@@ -112,23 +137,6 @@ unsafe impl<T: SharedComponent> QueryData for &Shared<T> {
 
     #[inline(always)]
     unsafe fn get<'w>(fetch: *const T, _: usize) -> &'w T {
-        // SAFETY: the value exists as long as a chunk has it, and never changes.
-        unsafe { &*fetch }
-    }
-}
-
-// SAFETY: the data is only read.
-unsafe impl<T: SharedComponent> ReadOnlyData for &Shared<T> {}
-
-// SAFETY: shared components are `Sync`.
-unsafe impl<T: SharedComponent> ParallelData for &Shared<T> {}
-
-// SAFETY: all rows have the same value.
-unsafe impl<T: SharedComponent> ChunkData for &Shared<T> {
-    type Slices<'w> = &'w T;
-
-    #[inline(always)]
-    unsafe fn slices<'w>(fetch: *const T, _: usize, _: usize) -> &'w T {
         // SAFETY: the value exists as long as a chunk has it, and never changes.
         unsafe { &*fetch }
     }
@@ -151,23 +159,6 @@ unsafe impl<T: Component + Default> QueryData for &PerChunk<T> {
     unsafe fn get<'w>(fetch: *const T, _: usize) -> &'w T {
         // SAFETY: the chunk has a value of this type, and the query has declared that it reads it. Only a job could write it, which
         // would have to declare that, and would conflict.
-        unsafe { &*fetch }
-    }
-}
-
-// SAFETY: the data is only read.
-unsafe impl<T: Component + Default> ReadOnlyData for &PerChunk<T> {}
-
-// SAFETY: components are `Sync`.
-unsafe impl<T: Component + Default> ParallelData for &PerChunk<T> {}
-
-// SAFETY: all rows have the same value.
-unsafe impl<T: Component + Default> ChunkData for &PerChunk<T> {
-    type Slices<'w> = &'w T;
-
-    #[inline(always)]
-    unsafe fn slices<'w>(fetch: *const T, _: usize, _: usize) -> &'w T {
-        // SAFETY: the chunk has a value of this type, and the query has declared that it reads it, so no job writes it.
         unsafe { &*fetch }
     }
 }
@@ -265,9 +256,10 @@ unsafe impl<T: ManagedComponent> QueryData for &mut Managed<T> {
 /// World::new("Simulation").query::<EnabledRef<Health>>().count();
 /// ```
 pub struct EnabledRef<'w, T> {
-    bit: Bit,
-    world: PhantomData<&'w u64>,
-    of: PhantomData<fn() -> T>,
+    /// A bit of a word whose other bits other items may use. It stays on one thread, since it is a pointer.
+    word: *mut u64,
+    shift: u32,
+    of: PhantomData<&'w T>,
 }
 
 /// Enabled state of a component, writable: query data.
@@ -296,34 +288,22 @@ pub struct EnabledRef<'w, T> {
 /// }
 /// assert_eq!(world.query::<&Engine>().count(), 1);
 /// ```
-pub struct EnabledMut<'w, T> {
-    bit: Bit,
-    world: PhantomData<&'w mut u64>,
-    of: PhantomData<fn() -> T>,
-}
+pub struct EnabledMut<'w, T>(EnabledRef<'w, T>);
 
-/// A bit of a word whose other bits other items may use. It stays on one thread, since it is a pointer.
-#[derive(Clone, Copy)]
-struct Bit {
-    word: *mut u64,
-    shift: u32,
-}
-
-impl Bit {
+impl<T> EnabledRef<'_, T> {
     /// Returns the bit of a row.
     #[inline(always)]
     fn of(words: *mut u64, row: usize) -> Self {
-        Self { word: words.wrapping_add(row / 64), shift: (row % 64) as u32 }
+        let (word, shift) = (words.wrapping_add(row / 64), (row % 64) as u32);
+        Self { word, shift, of: PhantomData }
     }
-}
 
-impl<T> EnabledRef<'_, T> {
     /// Returns `true` if the component is enabled.
     #[inline]
     pub fn get(&self) -> bool {
         // SAFETY: the word exists while the world is borrowed, and no other thread writes it meanwhile: batches of loops and jobs
         // have whole words.
-        unsafe { *self.bit.word >> self.bit.shift & 1 != 0 }
+        unsafe { *self.word >> self.shift & 1 != 0 }
     }
 }
 
@@ -331,15 +311,13 @@ impl<T> EnabledMut<'_, T> {
     /// Returns `true` if the component is enabled.
     #[inline]
     pub fn get(&self) -> bool {
-        // SAFETY: the word exists while the world is borrowed, and no other thread uses it: batches of loops and jobs have whole
-        // words.
-        unsafe { *self.bit.word >> self.bit.shift & 1 != 0 }
+        self.0.get()
     }
 
     /// Enables or disables the component.
     #[inline]
     pub fn set(&mut self, enabled: bool) {
-        let Bit { word, shift } = self.bit;
+        let EnabledRef { word, shift, .. } = self.0;
         // SAFETY: the word exists while the world is borrowed, and no other thread uses it: batches of loops and jobs have whole
         // words. No reference to the word is alive while user code runs.
         unsafe { *word = *word & !(1 << shift) | u64::from(enabled) << shift };
@@ -391,7 +369,7 @@ unsafe impl<T: Component> QueryData for EnabledRef<'_, T> {
 
     #[inline(always)]
     unsafe fn get<'w>(fetch: *mut u64, row: usize) -> EnabledRef<'w, T> {
-        EnabledRef { bit: Bit::of(fetch, row), world: PhantomData, of: PhantomData }
+        EnabledRef::of(fetch, row)
     }
 }
 
@@ -417,11 +395,7 @@ unsafe impl<T: Component> QueryData for EnabledMut<'_, T> {
 
     #[inline(always)]
     unsafe fn get<'w>(fetch: ColumnFetch<T>, row: usize) -> EnabledMut<'w, T> {
-        EnabledMut {
-            bit: Bit::of(fetch.words.cast_mut(), row),
-            world: PhantomData,
-            of: PhantomData,
-        }
+        EnabledMut(EnabledRef::of(fetch.words.cast_mut(), row))
     }
 }
 

@@ -8,14 +8,14 @@ use std::marker::PhantomData;
 use std::ptr::NonNull;
 
 use super::access::{
-    Disjoint, MOST_ALTERNATIVES, Meets, Viewed, disjoint, has_too_many_alternatives, make_unique,
-    meets,
+    MOST_ALTERNATIVES, Meets, Viewed, has_too_many_alternatives, make_unique, meets, reads_mask,
 };
 use super::data::QueryData;
 use super::filter::QueryFilter;
 use super::lookup::Lookup;
 use super::state::QueryState;
-use super::terms::{Options, Part, Plan, Settings};
+use super::system_query::{Conflict, conflict_of};
+use super::terms::{Options, Settings};
 use super::view::{Others, Query, state_of};
 use super::walk::refuse;
 use crate::all_tuples::all_tuples;
@@ -94,12 +94,6 @@ struct SplitPart<'w> {
     name: fn() -> String,
 }
 
-impl<'w> SplitPart<'w> {
-    fn viewed(&self) -> Viewed<'w, QueryState> {
-        Viewed { query: self.matched, is_lookup: self.is_lookup }
-    }
-}
-
 /// Number of parts without an allocation: worlds are split in each frame.
 const FEW: usize = 8;
 
@@ -117,20 +111,23 @@ impl<'w> Splitting<'w> {
         self.parts.push(SplitPart { matched, is_lookup, name });
     }
 
-    /// Returns the next part, and the conflicts of a job of it with other views.
+    /// Returns the next part, and the conflicts of a job of it with views of the other parts.
     fn next(&mut self) -> (NonNull<EntityManager>, &'w QueryState, Meets<'w>) {
-        let part = self.parts.get(self.viewed).expect("as many views as parts");
-        let meets = self.meets_others(self.viewed, part);
-        self.viewed += 1;
-        (self.entities, part.matched, meets)
-    }
-
-    /// Returns the conflicts of a job of one of the parts with views of the others.
-    fn meets_others(&self, at: usize, job: &SplitPart<'_>) -> Meets<'w> {
         // SAFETY: the manager is borrowed mutably for the lifetime, and no archetype is added meanwhile.
         let archetypes = unsafe { &(*self.entities.as_ptr()).storage.archetypes };
-        let others = self.parts.iter().enumerate().filter(|&(other, _)| other != at);
-        Meets::all(others.map(|(_, view)| meets(job.viewed(), view.viewed(), archetypes)))
+        let viewed = |&SplitPart { matched, is_lookup, .. }: &SplitPart<'w>| {
+            let reads = move |ty| reads_mask(matched, archetypes, ty);
+            (Viewed { plan: &matched.plan, is_lookup }, reads)
+        };
+        let part = self.parts.get(self.viewed).expect("as many views as parts");
+        let (job, job_reads) = viewed(part);
+        let others = self.parts.iter().enumerate().filter(|&(at, _)| at != self.viewed);
+        let met = Meets::all(others.map(|(_, part)| {
+            let (view, view_reads) = viewed(part);
+            meets(job, view, job_reads, view_reads)
+        }));
+        self.viewed += 1;
+        (self.entities, part.matched, met)
     }
 
     /// Panics if two parts can access the same value and one of them can write it.
@@ -138,20 +135,9 @@ impl<'w> Splitting<'w> {
     fn refuse_conflicts(&self) {
         for (at, right) in self.parts.iter().enumerate() {
             for (before, left) in self.parts.iter().take(at).enumerate() {
-                let (left_plan, right_plan) = (&left.matched.plan, &right.matched.plan);
-                let Some((of_left, of_right)) = conflict(left_plan, right_plan) else { continue };
-                let apart = disjoint(left_plan, right_plan);
-                if apart == Disjoint::Archetypes {
-                    debug_assert!(
-                        left.matched
-                            .matches
-                            .iter()
-                            .all(|found| { !right.matched.has(found.archetype) })
-                    );
-                    continue;
+                if let Some(conflict) = conflict_of(&left.matched.plan, &right.matched.plan) {
+                    refuse_split(conflict, [(before + 1, left), (at + 1, right)]);
                 }
-                let (first, second) = (before + 1, at + 1);
-                refuse_split(apart, of_left, [(first, left, of_left), (second, right, of_right)]);
             }
         }
     }
@@ -177,34 +163,23 @@ impl fmt::Debug for Splitting<'_> {
     }
 }
 
-/// Returns a component that both queries fetch and one of them can write.
-pub(super) fn conflict(left: &Plan, right: &Plan) -> Option<(Part, Part)> {
-    left.parts.iter().find_map(|&one| {
-        let same = |other: &&Part| {
-            other.ty == one.ty && other.bits == one.bits && (other.write || one.write)
-        };
-        Some((one, *right.parts.iter().find(same)?))
-    })
-}
-
 #[cold]
 #[track_caller]
-fn refuse_split(apart: Disjoint, what: Part, parts: [(usize, &SplitPart<'_>, Part); 2]) -> ! {
-    let ty = what.ty;
-    let what = if what.bits { "the enabled bit of" } else { "the values of" };
-    let mixed = parts.iter().find(|(_, part, _)| has_too_many_alternatives(&part.matched.plan));
-    let mixed = mixed.map_or(String::new(), |(number, ..)| {
+fn refuse_split(conflict: Conflict, parts: [(usize, &SplitPart<'_>); 2]) -> ! {
+    let Conflict { ty, bits, changes, switch } = conflict;
+    let what = if bits { "the enabled bit of" } else { "the values of" };
+    let mixed = parts.iter().find(|(_, part)| has_too_many_alternatives(&part.matched.plan));
+    let mixed = mixed.map_or(String::new(), |(number, _)| {
         format!(
             " outside of `Or`: the filters of part {number} have more than {MOST_ALTERNATIVES} alternatives, which are \
              not compared one by one"
         )
     });
-    let [left, right] = parts.map(|(number, part, of)| {
-        let does = if of.write { "changes" } else { "reads" };
-        let name = (part.name)();
-        format!("part {number}, `{name}`, {does}")
+    let [left, right] = [0, 1].map(|at| {
+        let (does, (number, part)) = (if changes[at] { "changes" } else { "reads" }, parts[at]);
+        format!("part {number}, `{}`, {does}", (part.name)())
     });
-    if let Disjoint::Switch(switch) = apart {
+    if let Some(switch) = switch {
         panic!(
             "A0093: the world cannot be split this way: {left} and {right} {what} `{ty}`, and only the enableable \
              component `{switch}` separates their entities; filter by `Absent<{switch}>` instead of \

@@ -7,14 +7,13 @@ use std::marker::PhantomData;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use super::access::{Disjoint, Meets, Viewed, disjoint, make_unique, may_meet};
+use super::access::{Disjoint, Meets, Viewed, disjoint, make_unique, may_read_mask, meets};
 use super::cache::{Key, QueryCache, StateHandle};
 use super::data::QueryData;
 use super::descriptor::QueryDescriptor;
 use super::descriptor::plan_of;
 use super::filter::QueryFilter;
 use super::lookup::Lookup;
-use super::split::conflict;
 use super::state::QueryState;
 use super::terms::{Options, Part, Plan};
 use crate::component::ComponentType;
@@ -38,13 +37,15 @@ impl SystemQuery {
     /// Creates the state of a query.
     #[track_caller]
     pub(crate) fn of_query<D: QueryData, F: QueryFilter>(entities: &EntityManager) -> Self {
-        Self::new::<D, F>(entities, Options::default(), false)
+        let key = (TypeId::of::<(D::Static, F)>(), Options::NONE);
+        Self::of_plan(entities, Some(key), plan_of::<D, F>(key.1), false)
     }
 
     /// Creates the state of a lookup.
     #[track_caller]
     pub(crate) fn of_lookup<D: QueryData, F: QueryFilter>(entities: &EntityManager) -> Self {
-        Self::new::<D, F>(entities, Lookup::<D, F>::OPTIONS, true)
+        let key = (TypeId::of::<(D::Static, F)>(), Lookup::<D, F>::OPTIONS);
+        Self::of_plan(entities, Some(key), plan_of::<D, F>(key.1), true)
     }
 
     /// Creates the state of a query from its description.
@@ -52,16 +53,6 @@ impl SystemQuery {
     pub(crate) fn of_description(entities: &EntityManager, query: &QueryDescriptor) -> Self {
         let (key, plan) = query.plan();
         Self::of_plan(entities, key, plan, false)
-    }
-
-    #[track_caller]
-    fn new<D: QueryData, F: QueryFilter>(
-        entities: &EntityManager,
-        options: Options,
-        is_lookup: bool,
-    ) -> Self {
-        let id = TypeId::of::<(D::Static, F)>();
-        Self::of_plan(entities, Some((id, options)), plan_of::<D, F>(options), is_lookup)
     }
 
     #[track_caller]
@@ -80,9 +71,11 @@ impl SystemQuery {
 
     /// Records the views of the system that a job of it conflicts with, out of views of these queries.
     pub(crate) fn settle<'q>(&mut self, others: impl IntoIterator<Item = (&'q Plan, bool)>) {
-        let job = Viewed { query: &self.plan, is_lookup: self.is_lookup };
-        let met =
-            others.into_iter().map(|(query, is_lookup)| may_meet(job, Viewed { query, is_lookup }));
+        let job = Viewed { plan: &self.plan, is_lookup: self.is_lookup };
+        let met = others.into_iter().map(|(plan, is_lookup)| {
+            let reads = |plan| move |ty| may_read_mask(plan, ty);
+            meets(job, Viewed { plan, is_lookup }, reads(job.plan), reads(plan))
+        });
         self.meets = match Meets::all(met) {
             Meets::Nobody => Meets::Nobody,
             Meets::Writer(plan) => Meets::WriterOfSystem(Arc::new(plan.clone())),
@@ -103,20 +96,10 @@ impl SystemQuery {
         queries: &'w QueryCache,
         archetypes: &'w Archetypes,
     ) -> &'w QueryState {
-        match queries.get(&self.state, archetypes) {
-            Some(matched) => matched,
-            None => self.find_again(queries, archetypes),
-        }
-    }
-
-    #[cold]
-    fn find_again<'w>(
-        &mut self,
-        queries: &'w QueryCache,
-        archetypes: &'w Archetypes,
-    ) -> &'w QueryState {
-        self.state = queries.handle(self.key, &self.plan);
-        queries.get(&self.state, archetypes).expect("a handle of this cache")
+        queries.get(&self.state, archetypes).unwrap_or_else(|| {
+            self.state = queries.handle(self.key, &self.plan);
+            queries.get(&self.state, archetypes).expect("a handle of this cache")
+        })
     }
 
     /// Prepares the state before there are views: adds new archetypes, and copies chunks that can be written and are shared
@@ -156,9 +139,14 @@ pub(crate) struct Conflict {
     pub(crate) switch: Option<ComponentType>,
 }
 
-/// Returns the conflict of two queries, if they conflict.
+/// Returns the conflict of two queries, if both fetch a component, perhaps of one entity, and one of them can write it.
 pub(crate) fn conflict_of(left: &Plan, right: &Plan) -> Option<Conflict> {
-    let (of_left, of_right): (Part, Part) = conflict(left, right)?;
+    let (of_left, of_right) = left.parts.iter().find_map(|one| {
+        let same = |other: &&Part| {
+            other.ty == one.ty && other.bits == one.bits && (other.write || one.write)
+        };
+        Some((one, right.parts.iter().find(same)?))
+    })?;
     let switch = match disjoint(left, right) {
         Disjoint::Archetypes => return None,
         Disjoint::Switch(switch) => Some(switch),

@@ -241,7 +241,7 @@ impl<D: ReadableData, F: QueryFilter> Query<'_, D, F> {
         // - the state belongs to the manager, and matches the same with the same parts in the same order, none of which it writes
         // - the new view only reads data of this view, which is borrowed and so writes nothing
         // - a job that reads conflicts with no view that a job of this view would not conflict with
-        unsafe { Query::new(self.entities, matched, self.settings.clone(), self.others()) }
+        unsafe { Query::new(self.entities, matched, self.settings.clone(), self.others) }
     }
 
     /// Returns the state of the query that matches the same entities, and reads what this one writes.
@@ -264,9 +264,9 @@ impl<D: ReadableData, F: QueryFilter> Query<'_, D, F> {
 
 /// Maps data to its read-only form.
 macro_rules! readable {
-    ($([$T:ident: $($bound:path),+] $data:ty => $read:ty;)+) => {$(
+    ($([$($T:ident: $($bound:path),+)?] $data:ty => $read:ty;)+) => {$(
         // SAFETY: it reads the same component of the same entities.
-        unsafe impl<$T: $($bound +)+> ReadableData for $data {
+        unsafe impl$(<$T: $($bound +)+>)? ReadableData for $data {
             type ReadOnly = $read;
         }
     )+};
@@ -285,16 +285,8 @@ readable! {
     [T: Component] EnabledMut<'_, T> => EnabledRef<'static, T>;
     [T: Component] TrackedMut<'_, T> => &'static T;
     [D: ReadableData] Option<D> => Option<D::ReadOnly>;
-}
-
-// SAFETY: the data is read-only already.
-unsafe impl ReadableData for Entity {
-    type ReadOnly = Entity;
-}
-
-// SAFETY: the data has no parts.
-unsafe impl ReadableData for () {
-    type ReadOnly = ();
+    [] Entity => Entity;
+    [] () => ();
 }
 
 macro_rules! implement {

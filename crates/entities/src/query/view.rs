@@ -14,8 +14,8 @@ use super::filter::QueryFilter;
 use super::iter::{Cursor, QueryIter, Writes};
 use super::state::{QueryMask, QueryState};
 use super::system_query::SystemQuery;
-use super::terms::{Options, Settings, Since};
-use super::walk::{Walk, each_pair, each_row, each_slices, succeed};
+use super::terms::{Options, Settings};
+use super::walk::{Walk, each_pair, each_slices, succeed};
 use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::manager::{EntityManager, Jobs};
@@ -85,10 +85,7 @@ pub struct Query<'w, D, F = ()> {
     pub(super) entities: NonNull<EntityManager>,
     pub(super) matched: &'w QueryState,
     pub(super) settings: Settings,
-    /// A job of this query conflicts with other views of the split.
-    pub(super) conflicts: bool,
-    /// No other view exists that can write.
-    pub(super) is_alone: bool,
+    pub(super) others: Others,
     /// Not of the manager, so that the compiler names one reason why a query is not `Send`, and not one for each field.
     world: PhantomData<&'w mut ()>,
     /// Invariant: a subtype of the data could have another column layout.
@@ -130,15 +127,7 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
         settings: Settings,
         others: Others,
     ) -> Self {
-        Self {
-            entities,
-            matched,
-            settings,
-            conflicts: others == Others::Conflicting,
-            is_alone: others == Others::None,
-            world: PhantomData,
-            of: PhantomData,
-        }
+        Self { entities, matched, settings, others, world: PhantomData, of: PhantomData }
     }
 
     /// Creates the only query of a manager that can write, or one of several that read.
@@ -154,14 +143,6 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
         unsafe {
             let matched = state_of::<D, F>(entities, Options::NONE);
             Self::new(entities, matched, Settings::default(), Others::None)
-        }
-    }
-
-    pub(super) fn others(&self) -> Others {
-        match (self.is_alone, self.conflicts) {
-            (true, _) => Others::None,
-            (false, false) => Others::Disjoint,
-            (false, true) => Others::Conflicting,
         }
     }
 
@@ -184,7 +165,7 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
     /// ```
     pub fn reborrow(&mut self) -> Query<'_, D, F> {
         // SAFETY: the copy has the borrow, the state and the chunks of this query, which is not used while the copy is alive.
-        unsafe { Query::new(self.entities, self.matched, self.settings.clone(), self.others()) }
+        unsafe { Query::new(self.entities, self.matched, self.settings.clone(), self.others) }
     }
 
     /// Makes [`Changed`](crate::Changed) and [`OrderChanged`](crate::OrderChanged) mean "newer than this version".
@@ -209,7 +190,7 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
     /// assert_eq!(world.query_filtered::<&Health, Changed<Health>>().since(last).count(), 1);
     /// ```
     pub fn since(mut self, version: Version) -> Self {
-        self.settings.since = Since(version);
+        self.settings.since = version;
         self
     }
 
@@ -389,7 +370,7 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
     /// assert_eq!(targets.iter().filter(|target| mask.matches(target.0)).count(), 1);
     /// ```
     pub fn mask(&self) -> QueryMask<'_> {
-        QueryMask::new(self.storage(), self.matched)
+        QueryMask { storage: self.storage(), matched: self.matched }
     }
 
     /// Returns an iterator over read-only items.
@@ -485,7 +466,7 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
     pub fn for_each<'v>(&'v mut self, function: impl FnMut(D::Item<'v>)) {
         let walk: Walk<'v> = self.walk();
         // SAFETY: the walk belongs to this query, which is borrowed mutably for as long. It is used once.
-        succeed(unsafe { each_row::<D, _>(&walk, function) });
+        succeed(unsafe { walk.each_row::<D, _>(function) });
     }
 
     /// Calls a function with slices of contiguous entities.
@@ -705,9 +686,8 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
 
     /// Returns the same query with `'static` data, and without the type of its filters.
     pub(super) fn into_static(self) -> Query<'w, D::Static> {
-        let others = self.others();
         // SAFETY: the copy has the borrow, the state and the chunks of this query, which is consumed. Its data is the same.
-        unsafe { Query::new(self.entities, self.matched, self.settings, others) }
+        unsafe { Query::new(self.entities, self.matched, self.settings, self.others) }
     }
 
     #[inline]
@@ -762,7 +742,7 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
 impl<D: ReadOnlyData, F: QueryFilter> Clone for Query<'_, D, F> {
     fn clone(&self) -> Self {
         // SAFETY: the copy has the borrow and the state of this query, and both only read.
-        unsafe { Query::new(self.entities, self.matched, self.settings.clone(), self.others()) }
+        unsafe { Query::new(self.entities, self.matched, self.settings.clone(), self.others) }
     }
 }
 
@@ -837,7 +817,7 @@ impl SystemQuery {
         entities: NonNull<EntityManager>,
         since: Version,
     ) -> Query<'w, D, F> {
-        let settings = Settings { since: Since(since), shared: None };
+        let settings = Settings { since, shared: None };
         // SAFETY: the state is that of this query and was prepared for the manager, which is borrowed mutably and used only by
         // views, so that no archetype is added. The views do not conflict, and `prepare` has unshared the chunks that can be
         // written.

@@ -7,7 +7,7 @@ use std::hint::assert_unchecked;
 use std::marker::PhantomData;
 use std::num::NonZero;
 use std::ops::Range;
-use std::slice;
+use std::{ptr, slice};
 
 use ancho_burst::{CpuLevel, dispatch_as};
 
@@ -23,8 +23,7 @@ use crate::component::{ComponentType, SharedValue};
 use crate::error::EntityError;
 use crate::manager::EntityManager;
 use crate::storage::{
-    Archetypes, Chunk, Chunks, Location, OutOfMemory, SharedValues, Storage, StorageSettings,
-    unshare,
+    Archetypes, Chunk, Chunks, Location, OutOfMemory, SharedValues, StorageSettings, unshare,
 };
 use crate::version::Version;
 
@@ -32,7 +31,7 @@ use crate::version::Version;
 ///
 /// It borrows a world for its lifetime. Values in chunks may be in use as long, so it never borrows those, only the headers of
 /// chunks.
-pub(crate) struct Walk<'w> {
+pub(super) struct Walk<'w> {
     /// Written only by walks that write: then the world is borrowed mutably.
     pub(super) chunks: *mut Chunks,
     pub(super) archetypes: &'w Archetypes,
@@ -46,7 +45,7 @@ pub(crate) struct Walk<'w> {
     /// Chunks are selected by changes or shared values.
     is_choosy: bool,
     /// The required shared values, by table and index.
-    shared: Vec<(u32, u32)>,
+    pub(super) shared: Vec<(u32, u32)>,
     world: PhantomData<&'w mut Chunks>,
 }
 
@@ -59,51 +58,41 @@ fn is_long<D: QueryData>(list: &[u32]) -> bool {
 impl<'w> Walk<'w> {
     /// Creates a walk that writes nothing.
     #[inline]
-    pub(crate) fn reading(
+    pub(super) fn reading(
         entities: &'w EntityManager,
         matched: &'w QueryState,
         settings: &Settings,
     ) -> Self {
-        let storage = &entities.storage;
-        let chunks = (&raw const storage.chunks).cast_mut();
-        let shared = asked_values(&storage.shared, settings);
-        Self::new(storage, chunks, matched, settings, shared)
+        // SAFETY: the manager is borrowed for the lifetime, and nothing is written.
+        unsafe { Self::writing(ptr::from_ref(entities).cast_mut(), matched, settings) }
     }
 
     /// Creates a walk that may unshare chunks, and mark them as changed.
     ///
     /// # Safety
     ///
-    /// - the manager is borrowed mutably for the lifetime
-    /// - until then only this walk uses its chunks and the data fetched from them; or several such walks take turns on one thread
+    /// - the manager is borrowed for the lifetime: mutably, unless nothing is written
+    /// - until then only this walk uses its chunks and the data fetched from them; or several such walks take turns on one thread;
+    ///   or nothing is written
     /// - walks that take turns read and write different data, and the memory of chunks that one of them may write is unshared
     /// - the state belongs to the manager
     #[inline]
-    pub(crate) unsafe fn writing(
+    pub(super) unsafe fn writing(
         entities: *mut EntityManager,
         matched: &'w QueryState,
         settings: &Settings,
     ) -> Self {
-        // SAFETY: the shared values do not change meanwhile. Comparing them is user code, which runs before anything is yielded. It
-        // may use other views of a split, so only the values are borrowed.
-        let shared = asked_values(unsafe { &(*entities).storage.shared }, settings);
+        let shared = match settings.shared() {
+            [] => Some(Vec::new()),
+            // SAFETY: the shared values do not change meanwhile. Comparing them is user code, which runs before anything is yielded.
+            // It may use other views of a split, so only the values are borrowed.
+            asked => find_values(unsafe { &(*entities).storage.shared }, asked),
+        };
         // SAFETY: the manager is borrowed for the lifetime.
         let chunks = unsafe { &raw mut (*entities).storage.chunks };
         // SAFETY: the rest of the storage does not change meanwhile. The chunks are not read through this reference after the first
         // change: only its other fields are kept.
         let storage = unsafe { &(*entities).storage };
-        Self::new(storage, chunks, matched, settings, shared)
-    }
-
-    /// Creates a walk with the required shared values, which are `None` if one of them does not exist.
-    #[inline(always)]
-    fn new(
-        storage: &'w Storage,
-        chunks: *mut Chunks,
-        matched: &'w QueryState,
-        settings: &Settings,
-        shared: Option<Vec<(u32, u32)>>,
-    ) -> Self {
         let matches: &[Match] = if shared.is_some() { &matched.matches } else { &[] };
         // Constructed in one expression: changing it afterwards would copy it from memory that was just written in other pieces,
         // and the CPU stalls on that for as long as for some chunks.
@@ -115,11 +104,39 @@ impl<'w> Walk<'w> {
             matched,
             matches,
             version: storage.version,
-            since: settings.since.0,
+            since: settings.since,
             is_choosy: matched.asks_for_changes || !settings.shared().is_empty(),
             shared: shared.unwrap_or_default(),
             world: PhantomData,
         }
+    }
+
+    /// Calls a function with the items of all matching rows, compiled for several CPU levels.
+    ///
+    /// # Safety
+    ///
+    /// - the walk is that of a query of this data, and was made by `writing` unless the data is read-only
+    /// - the walk is used once
+    #[inline(always)]
+    pub(super) unsafe fn each_row<D: QueryData, C: FnMut(D::Item<'w>)>(
+        &self,
+        mut function: C,
+    ) -> Result<(), OutOfMemory> {
+        // The loop over chunks is inside, so the CPU level is chosen once.
+        dispatch_as::<C, _, _>(
+            CpuLevel::V4,
+            #[inline(always)]
+            move || {
+                // SAFETY: the walk is that of a query of this data, and was made by `writing` unless the data is read-only. The rows
+                // exist. Each is yielded once, so no other code uses its data that can be written, and the walk has unshared it.
+                unsafe {
+                    self.for_each_row::<D>(
+                        #[inline(always)]
+                        |fetch, row| function(D::get(fetch, row)),
+                    )
+                }
+            },
+        )
     }
 
     /// Calls a function for each matching row, with the data fetched from its chunk.
@@ -132,7 +149,7 @@ impl<'w> Walk<'w> {
     ///
     /// - the walk is that of a query of this data, and was made by `writing` unless the data is read-only
     #[inline(always)]
-    pub(crate) unsafe fn for_each_row<D: QueryData>(
+    pub(super) unsafe fn for_each_row<D: QueryData>(
         &self,
         mut function: impl FnMut(D::Fetch, usize),
     ) -> Result<(), OutOfMemory> {
@@ -141,7 +158,7 @@ impl<'w> Walk<'w> {
             self.for_each_plain_chunk::<D, true>(
                 #[inline(always)]
                 |fetch, rows| {
-                    track::<D, false>(fetch, 0..rows);
+                    track::<D>(fetch, 0..rows, false);
                     (0..rows as usize).for_each(|row| function(fetch, row));
                 },
             )
@@ -194,7 +211,7 @@ impl<'w> Walk<'w> {
     ///
     /// - the walk is that of a query of this data, and was made by `writing` unless the data is read-only
     #[inline(always)]
-    pub(crate) unsafe fn for_each_run<D: QueryData, const AS_SLICES: bool>(
+    pub(super) unsafe fn for_each_run<D: QueryData, const AS_SLICES: bool>(
         &self,
         mut function: impl FnMut(D::Fetch, usize, usize),
     ) -> Result<(), OutOfMemory> {
@@ -203,7 +220,7 @@ impl<'w> Walk<'w> {
             self.for_each_plain_chunk::<D, false>(
                 #[inline(always)]
                 |fetch, rows| {
-                    track::<D, AS_SLICES>(fetch, 0..rows);
+                    track::<D>(fetch, 0..rows, AS_SLICES);
                     function(fetch, 0, rows as usize);
                 },
             )
@@ -225,7 +242,7 @@ impl<'w> Walk<'w> {
                         break;
                     }
                     // SAFETY: these are rows of the fetched chunk, which are yielded now.
-                    unsafe { track::<D, AS_SLICES>(fetch, run.clone()) };
+                    unsafe { track::<D>(fetch, run.clone(), AS_SLICES) };
                     function(fetch, run.start as usize, run.end as usize);
                 }
             }
@@ -274,7 +291,7 @@ impl<'w> Walk<'w> {
                 (list, found.places.as_ptr(), 0)
             };
             for &number in list {
-                let chunk = chunks.wrapping_add(number as usize);
+                let chunk = chunks.at(number);
                 // SAFETY: there are as many places as the data has parts: in the match, or per chunk of the cached list, which
                 // belongs to a query of this data. The list is current for the archetypes, so it has the same chunks.
                 let here = unsafe { slice::from_raw_parts(places, D::PARTS) };
@@ -322,17 +339,17 @@ impl<'w> Walk<'w> {
         // SAFETY: the chunk exists, and the walk writes what the data does. No reference to a chunk is alive, and nothing was
         // fetched from this one if it is shared: each is entered once, or is unshared by then.
         unsafe { self.prepare::<D>(number)? };
-        let place = self.all_chunks().wrapping_add(number as usize);
+        let place = self.all_chunks().at(number);
         // SAFETY: the places are those of the chunk's archetype, and the chunk is unshared by now.
         let (fetch, chunk) = unsafe { self.open::<D>(&found.places, place) };
         Ok((fetch, place, chunk.len))
     }
 
-    /// Returns the address of the chunks, indexed by chunk number. No chunk is added or freed while the world is borrowed.
+    /// Returns the addresses of the chunks. No chunk is added or freed while the world is borrowed.
     #[inline(always)]
-    pub(super) fn all_chunks(&self) -> *const Chunk {
+    pub(super) fn all_chunks(&self) -> ChunkTable {
         // SAFETY: only the headers of chunks are borrowed.
-        unsafe { (*self.chunks).as_ptr() }
+        ChunkTable::of(unsafe { &*self.chunks })
     }
 
     /// Marks the written columns of a chunk whose archetype has these places, and fetches from it.
@@ -373,8 +390,8 @@ impl<'w> Walk<'w> {
     fn soon(&self, number: u32) -> Prefetch {
         // SAFETY: archetypes list existing chunks.
         unsafe {
-            let chunk = (*self.chunks).as_ptr().add(number as usize);
-            Prefetch { memory: (*self.chunks).address(number).addr(), chunk }
+            let memory = (*self.chunks).address(number).addr();
+            Prefetch { memory, chunk: self.all_chunks().at(number) }
         }
     }
 
@@ -382,11 +399,6 @@ impl<'w> Walk<'w> {
     #[inline(always)]
     pub(super) fn choice(&self) -> ChunkFilter {
         ChunkFilter { since: self.since, asks_for_changes: self.matched.asks_for_changes }
-    }
-
-    /// Returns `true` if chunks are selected by shared values.
-    pub(super) fn asks_for_values(&self) -> bool {
-        !self.shared.is_empty()
     }
 
     /// Returns `true` if a chunk has the required shared values.
@@ -434,7 +446,7 @@ impl<'w> Walk<'w> {
     }
 
     /// Returns `true` if a row of a chunk of this match matches.
-    pub(crate) fn has_row(&self, found: &Match, number: u32, row: u32) -> bool {
+    pub(super) fn has_row(&self, found: &Match, number: u32, row: u32) -> bool {
         // SAFETY: archetypes list existing chunks.
         let chunk = unsafe { (*self.chunks).get_unchecked(number) };
         let masks = Masks { enabled: &chunk.enabled, changed: &[] };
@@ -479,7 +491,7 @@ impl<'w> Walk<'w> {
         // SAFETY: the chunk is of the match and has this row. No other code uses it, and it is unshared when it is entered.
         unsafe {
             let (fetch, ..) = succeed(self.enter::<D>(found, chunk));
-            track::<D, false>(fetch, row..row + 1);
+            track::<D>(fetch, row..row + 1, false);
             Some(D::get(fetch, row as usize))
         }
     }
@@ -496,8 +508,7 @@ pub(super) fn set_enabled(
     let matched = query.matched_in(entities);
     entities.sync_for_set_enabled(component);
     sync_for_query(entities, matched, Asked::Data);
-    let version = entities.storage.version;
-    let mut chunks = SelectedChunks::new(Walk::reading(entities, matched, query.settings()));
+    let mut chunks = SelectedChunks::new(Walk::reading(entities, matched, &query.settings));
     while let Some((found, number)) = chunks.next() {
         let chunk = &entities.storage.chunks[number];
         let place = chunk.find(component).and_then(|at| Some((at.column, at.mask()?)));
@@ -507,7 +518,7 @@ pub(super) fn set_enabled(
             // is enabled, have completed, and other jobs do not see its versions.
             unsafe {
                 chunk.enabled.set_rows(mask, 0, chunk.len, enabled);
-                chunk.note_written_beside(column, 0, chunk.len, version);
+                chunk.note_written_beside(column, 0, chunk.len, entities.storage.version);
             }
             switched += chunk.len as usize;
             continue;
@@ -521,13 +532,36 @@ pub(super) fn set_enabled(
                 // it is enabled, have completed, and other jobs do not see its versions. The borrow for matching has ended.
                 unsafe {
                     chunk.enabled.set_bits(mask, word, rows, enabled);
-                    chunk.note_written_bits(column, word, rows, version);
+                    chunk.note_written_bits(column, word, rows, entities.storage.version);
                 }
                 switched += rows.count_ones() as usize;
             }
         }
     }
     switched
+}
+
+/// The address of the chunks of a world, by number.
+#[derive(Clone, Copy)]
+pub(super) struct ChunkTable(*const Chunk);
+
+impl Default for ChunkTable {
+    fn default() -> Self {
+        Self(ptr::null())
+    }
+}
+
+impl ChunkTable {
+    #[inline(always)]
+    pub(super) fn of(chunks: &Chunks) -> Self {
+        Self(chunks.as_ptr())
+    }
+
+    /// Returns the address of a chunk.
+    #[inline(always)]
+    pub(super) fn at(self, number: u32) -> *const Chunk {
+        self.0.wrapping_add(number as usize)
+    }
 }
 
 /// The chunks of a walk that have matching rows, one after the other.
@@ -587,16 +621,6 @@ impl<'w> SelectedChunks<'w> {
     }
 }
 
-/// Returns the positions of the required shared values.
-#[inline(always)]
-fn asked_values(all: &SharedValues, settings: &Settings) -> Option<Vec<(u32, u32)>> {
-    if settings.shared().is_empty() {
-        Some(Vec::new())
-    } else {
-        find_values(all, settings.shared())
-    }
-}
-
 /// Returns the table and index of shared values, or `None` if one of them does not exist.
 #[cold]
 fn find_values(
@@ -634,10 +658,10 @@ fn piece_rows<D: QueryData>() -> usize {
 ///
 /// - they are rows of the fetched chunk, in a walk that writes, unless the data is read-only
 #[inline(always)]
-pub(super) unsafe fn track<D: QueryData, const AS_SLICES: bool>(fetch: D::Fetch, rows: Range<u32>) {
+pub(super) unsafe fn track<D: QueryData>(fetch: D::Fetch, rows: Range<u32>, as_slices: bool) {
     if D::TRACKS {
         // SAFETY: the chunk has these rows, which no other code uses.
-        unsafe { D::track(fetch, rows.start as usize, rows.len(), AS_SLICES) };
+        unsafe { D::track(fetch, rows.start as usize, rows.len(), as_slices) };
     }
 }
 
@@ -677,6 +701,12 @@ pub(super) unsafe fn rows_of_chunk<D: QueryData, const TRACK: bool>(
             unsafe { *own.add(word as usize) }
         }
     };
+    let note = |rows: Range<usize>| {
+        if TRACK {
+            // SAFETY: these are rows of the fetched chunk, which are yielded now.
+            unsafe { track::<D>(fetch, rows.start as u32..rows.end as u32, false) };
+        }
+    };
     while first < end {
         let (mut word, mut stop) = (0, end);
         if !found.bits.is_empty() {
@@ -692,10 +722,7 @@ pub(super) unsafe fn rows_of_chunk<D: QueryData, const TRACK: bool>(
             }
         }
         if first < stop {
-            if TRACK {
-                // SAFETY: these are rows of the fetched chunk, which are yielded now.
-                unsafe { track::<D, false>(fetch, first as u32..stop as u32) };
-            }
+            note(first..stop);
             while first < stop {
                 let mut next = stop;
                 if let Some((soon, words)) = soon {
@@ -704,9 +731,9 @@ pub(super) unsafe fn rows_of_chunk<D: QueryData, const TRACK: bool>(
                         match next - first {
                             // Another thread may be writing behind the last row.
                             rows if rows < piece_rows::<D>() => {
-                                soon.expect_rows::<D>(found, first, rows);
+                                D::expect(soon.memory, &found.places, first, rows);
                             }
-                            _ => soon.expect_rows::<D>(found, first, piece_rows::<D>()),
+                            _ => D::expect(soon.memory, &found.places, first, piece_rows::<D>()),
                         }
                     }
                 }
@@ -718,17 +745,14 @@ pub(super) unsafe fn rows_of_chunk<D: QueryData, const TRACK: bool>(
         if let Some((soon, words)) = soon
             && has_word(words, first)
         {
-            soon.expect_rows::<D>(found, first, WORD);
+            D::expect(soon.memory, &found.places, first, WORD);
         }
         // Contiguous rows are processed as runs, so that loops vectorise. With many runs, predicting the end of each takes longer
         // than visiting one row after the other.
         if (word & !(word << 1)).count_ones() > FEW {
             while word != 0 {
                 let row = first + word.trailing_zeros() as usize;
-                if TRACK {
-                    // SAFETY: these are rows of the fetched chunk, which are yielded now.
-                    unsafe { track::<D, false>(fetch, row as u32..row as u32 + 1) };
-                }
+                note(row..row + 1);
                 function(row);
                 word &= word - 1;
             }
@@ -736,12 +760,9 @@ pub(super) unsafe fn rows_of_chunk<D: QueryData, const TRACK: bool>(
         while word != 0 {
             let low = word.trailing_zeros();
             let ones = (word >> low).trailing_ones();
-            let start = first as u32 + low;
-            if TRACK {
-                // SAFETY: these are rows of the fetched chunk, which are yielded now.
-                unsafe { track::<D, false>(fetch, start..start + ones) };
-            }
-            (start as usize..(start + ones) as usize).for_each(&mut function);
+            let run = first + low as usize..first + (low + ones) as usize;
+            note(run.clone());
+            run.for_each(&mut function);
             word &= u64::MAX.unbounded_shl(low + ones);
         }
         first += WORD;
@@ -758,7 +779,7 @@ unsafe fn only_mask(bits: &[Bit], chunk: *const Chunk) -> *const u64 {
     match bits {
         // SAFETY: the chunk exists, and it has this mask.
         [Bit::On(mask)] => unsafe { (*chunk).enabled.address(*mask) },
-        _ => std::ptr::null(),
+        _ => ptr::null(),
     }
 }
 
@@ -787,6 +808,9 @@ pub(super) unsafe fn prefetch_marks<D: QueryData>(next: Option<Prefetch>, soon: 
 }
 
 /// A chunk whose memory is prefetched.
+///
+/// Hardware prefetching works for long sequential reads. A column of a chunk ends after a few KiB, so the CPU mispredicts the end of
+/// each one. Prefetching the next chunk replaces it, in small steps: a core can only have a limited number of loads in flight.
 #[derive(Clone, Copy)]
 pub(super) struct Prefetch {
     pub(super) memory: NonZero<usize>,
@@ -794,16 +818,6 @@ pub(super) struct Prefetch {
 }
 
 impl Prefetch {
-    /// Prefetches rows.
-    ///
-    /// Hardware prefetching works for long sequential reads. A column of a chunk ends after a few KiB, so the CPU mispredicts the
-    /// end of each one. Prefetching the next chunk replaces it, in small steps: a core can only have a limited number of loads in
-    /// flight.
-    #[inline(always)]
-    fn expect_rows<D: QueryData>(self, found: &Match, first: usize, count: usize) {
-        D::expect(self.memory, &found.places, first, count);
-    }
-
     /// Returns the mask words with matching rows: one bit for each of the first words, and the last bit for all others.
     ///
     /// # Safety
@@ -848,37 +862,6 @@ pub(super) fn succeed<T>(result: Result<T, OutOfMemory>) -> T {
         Ok(value) => value,
         Err(error) => refuse(EntityError::from(error)),
     }
-}
-
-/// Calls a function for all matching rows of a walk, compiled for several CPU levels.
-///
-/// # Safety
-///
-/// - the walk is that of a query of this data, and was made by `writing` unless the data is read-only
-/// - the walk is used once
-#[inline(always)]
-pub(super) unsafe fn each_row<'w, D: QueryData, C: FnMut(D::Item<'w>)>(
-    walk: &Walk<'w>,
-    mut function: C,
-) -> Result<(), OutOfMemory> {
-    // The loop over chunks is inside, so the CPU level is chosen once.
-    dispatch_as::<C, _, _>(
-        CpuLevel::V4,
-        #[inline(always)]
-        move || {
-            // SAFETY: the walk is that of a query of this data, and was made by `writing` unless the data is read-only.
-            unsafe {
-                walk.for_each_row::<D>(
-                    #[inline(always)]
-                    |fetch, row| {
-                        // The row exists. Each row is yielded once, so no other code uses its data that can be written, and the
-                        // walk has unshared it.
-                        function(D::get(fetch, row));
-                    },
-                )
-            }
-        },
-    )
 }
 
 /// Calls a function for the slices of all matching rows of a walk, compiled for several CPU levels.

@@ -79,6 +79,7 @@ pub struct QueryArray<'w, D> {
 }
 
 /// The part of a [`QueryArray`] that its job owns.
+#[expect(missing_debug_implementations, reason = "owned by a job")]
 pub struct ArrayHeld<D> {
     rows: Pooled<Rows>,
     /// Invariant in `D`: the columns of a subtype may be laid out differently.
@@ -98,7 +99,7 @@ pub struct QueryArrayBatch<'v, D: QueryData> {
 impl<'w, D> QueryArray<'w, D> {
     /// Returns the count of entities.
     pub fn len(&self) -> usize {
-        self.rows.get().all()
+        self.rows.get().all
     }
 
     /// Returns whether there are no entities.
@@ -115,7 +116,7 @@ impl<'w, D> QueryArray<'w, D> {
 impl<'v, D: QueryData> QueryArrayBatch<'v, D> {
     /// Returns the count of entities in the whole array.
     pub fn len(&self) -> usize {
-        self.rows.all()
+        self.rows.all
     }
 
     /// Returns whether the whole array is empty.
@@ -219,7 +220,7 @@ unsafe impl<D: ParallelData + 'static> JobData for QueryArray<'_, D> {
 
     unsafe fn whole(held: &mut ArrayHeld<D>) -> QueryArrayBatch<'_, D> {
         let rows = held.rows.get();
-        QueryArrayBatch { rows, batch: 0..rows.all(), recent: 0..0, fetch: None }
+        QueryArrayBatch { rows, batch: 0..rows.all, recent: 0..0, fetch: None }
     }
 
     const SETTLES: bool = D::MARKS;
@@ -254,7 +255,7 @@ unsafe impl<D: ParallelData + 'static> ParallelJobData for QueryArray<'_, D> {
         batch: &BatchInfo,
     ) -> QueryArrayBatch<'v, D> {
         let rows = held.rows.get();
-        assert!(batch.range.end <= rows.all(), "the array is too short for the batch");
+        assert!(batch.range.end <= rows.all, "the array is too short for the batch");
         QueryArrayBatch { rows, batch: batch.range.clone(), recent: 0..0, fetch: None }
     }
 
@@ -268,12 +269,6 @@ unsafe impl<D: ParallelData + 'static> ParallelJobData for QueryArray<'_, D> {
 impl<D> fmt::Debug for QueryArray<'_, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "QueryArray<{}>({})", type_name::<D>(), self.len())
-    }
-}
-
-impl<D> fmt::Debug for ArrayHeld<D> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "ArrayHeld<{}>", type_name::<D>())
     }
 }
 
@@ -470,7 +465,7 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
                 let column = Column::<T>::of(chunk.chunk);
                 // SAFETY: every other use of the values, or of their versions, waits for the job, which has declared that it
                 // writes them. Versions were written out, since the query's data marks.
-                unsafe { chunk.chunk.begin_writing(column.number, rows.version()) };
+                unsafe { chunk.chunk.begin_writing(column.number, rows.version) };
                 chunk.each_run(|run| {
                     let (now, later) = rest.split_at(run.len());
                     // SAFETY: every other use of the values waits for the job. These are rows of the chunk, which was unshared

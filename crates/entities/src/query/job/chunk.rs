@@ -62,11 +62,6 @@ impl<'c, D: QueryData> ChunkInJob<'c, D> {
         Self { batch }
     }
 
-    /// Records that the chunk's values are yielded for writing.
-    pub(super) fn note_yielded(&self) {
-        self.batch.note_yielded();
-    }
-
     /// Returns the index of the chunk among all chunks of the matching archetypes, without filters by change, enabled state and
     /// shared values. The indices of the chunks that a job is called for can have gaps.
     ///
@@ -93,7 +88,7 @@ impl<'c, D: QueryData> ChunkInJob<'c, D> {
 
     /// Returns whether all entities of the chunk match, because no component in the conditions is enableable.
     pub fn is_whole(&self) -> bool {
-        self.batch.is_whole()
+        self.batch.found.bits.is_empty()
     }
 
     /// Returns whether the chunk's archetype has all components of a set: `T`, `PerChunk<T>`, `Shared<T>`, or a tuple.
@@ -108,7 +103,7 @@ impl<'c, D: QueryData> ChunkInJob<'c, D> {
         self.batch.shared_value(ComponentType::of_shared::<T>())?.downcast_ref()
     }
 
-    /// Returns the chunk's value of a [chunk component](PerChunk), or `None` if its archetype does not have it.
+    /// Returns the chunk's value of a [chunk component](crate::PerChunk), or `None` if its archetype does not have it.
     ///
     /// # Panics
     ///
@@ -118,7 +113,7 @@ impl<'c, D: QueryData> ChunkInJob<'c, D> {
         self.batch.chunk_value()
     }
 
-    /// Returns the chunk's value of a [chunk component](PerChunk) for writing, or `None` if its archetype does not have it.
+    /// Returns the chunk's value of a [chunk component](crate::PerChunk) for writing, or `None` if its archetype does not have it.
     ///
     /// The chunk counts as changed, in all that the query can write.
     ///

@@ -175,7 +175,6 @@ fn each_entity<J: EntityJob>(work: BatchWork<'_, '_, J::Query, J::Data>) {
     if !J::begin_chunk(&mut job, &mut chunk) {
         return;
     }
-    chunk.note_yielded();
     let (index, first) = (chunk.index(), chunk.in_query().start);
     let mut in_batch = 0;
     items.each_item(
@@ -206,7 +205,7 @@ impl<D: ParallelData + 'static> QueryJob<'_, D> {
     #[track_caller]
     pub fn schedule_job<J: EntityJob<Query = D>>(self, job: J) -> JobHandle {
         self.entity_task(job).schedule(|whole| {
-            whole.each_batch(Divide::NumberedChunks, each_entity::<J>);
+            whole.each_batch(Divide::NUMBERED_CHUNKS, each_entity::<J>);
         })
     }
 
@@ -214,7 +213,7 @@ impl<D: ParallelData + 'static> QueryJob<'_, D> {
     #[track_caller]
     pub fn schedule_job_parallel<J: EntityJob<Query = D>>(self, job: J) -> JobHandle {
         let task = self.entity_task(job);
-        task.schedule_parallel(Divide::NumberedChunks, |work| each_entity::<J>(work))
+        task.schedule_parallel(Divide::NUMBERED_CHUNKS, |work| each_entity::<J>(work))
     }
 
     /// Runs an [`EntityJob`] now, on this thread.
@@ -225,7 +224,7 @@ impl<D: ParallelData + 'static> QueryJob<'_, D> {
     #[track_caller]
     pub fn run_job<J: EntityJob<Query = D>>(self, job: J) {
         self.entity_task(job).run(|whole| {
-            whole.each_batch(Divide::NumberedChunks, each_entity::<J>);
+            whole.each_batch(Divide::NUMBERED_CHUNKS, each_entity::<J>);
         });
     }
 
@@ -233,7 +232,7 @@ impl<D: ParallelData + 'static> QueryJob<'_, D> {
     #[track_caller]
     pub fn schedule_chunk_job<J: ChunkJob<Query = D>>(self, job: J) -> JobHandle {
         self.chunk_task(job).schedule(|whole| {
-            whole.each_batch(Divide::NumberedSlices, whole_chunk::<J>);
+            whole.each_batch(Divide::NUMBERED_SLICES, whole_chunk::<J>);
         })
     }
 
@@ -241,7 +240,7 @@ impl<D: ParallelData + 'static> QueryJob<'_, D> {
     #[track_caller]
     pub fn schedule_chunk_job_parallel<J: ChunkJob<Query = D>>(self, job: J) -> JobHandle {
         let task = self.chunk_task(job);
-        task.schedule_parallel(Divide::NumberedSlices, |work| whole_chunk::<J>(work))
+        task.schedule_parallel(Divide::NUMBERED_SLICES, |work| whole_chunk::<J>(work))
     }
 
     /// Runs a [`ChunkJob`] now, on this thread.
@@ -252,22 +251,22 @@ impl<D: ParallelData + 'static> QueryJob<'_, D> {
     #[track_caller]
     pub fn run_chunk_job<J: ChunkJob<Query = D>>(self, job: J) {
         self.chunk_task(job).run(|whole| {
-            whole.each_batch(Divide::NumberedSlices, whole_chunk::<J>);
+            whole.each_batch(Divide::NUMBERED_SLICES, whole_chunk::<J>);
         });
     }
 }
 
 impl<'w, D: ParallelData + 'static> QueryJob<'w, D> {
     #[track_caller]
-    fn entity_task<J: EntityJob<Query = D>>(self, job: J) -> Task<'w, D, D, J::Data, MarkRows<D>> {
-        let mut task = self.task::<J, _, MarkRows<D>>(job.into_data());
+    fn entity_task<J: EntityJob<Query = D>>(self, job: J) -> Task<'w, D, D, J::Data, MarkRows> {
+        let mut task = self.task::<J, _, MarkRows>(job.into_data());
         task.check_count();
         task
     }
 
     #[track_caller]
-    fn chunk_task<J: ChunkJob<Query = D>>(self, job: J) -> Task<'w, D, D, J::Data, MarkSlices<D>> {
-        let task = self.task::<J, _, MarkSlices<D>>(job.into_data());
+    fn chunk_task<J: ChunkJob<Query = D>>(self, job: J) -> Task<'w, D, D, J::Data, MarkSlices> {
+        let task = self.task::<J, _, MarkSlices>(job.into_data());
         task.check_chunk_count();
         task
     }

@@ -14,13 +14,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use ancho_jobs::{Access, AccessList, BatchInfo, JobData, ParallelJobData, ScheduleError};
 
 use super::super::access::{Asked, Meets, add_uses, add_versions};
-use super::super::batch::Pooled;
-use super::super::batch::{ChunkMarks, ChunkView, SharedSource};
+use super::super::batch::{ChunkMarks, ChunkView, Pooled, SharedSource};
 use super::super::data::{QueryData, ReadOnlyData};
 use super::super::filter::QueryFilter;
 use super::super::lookup::Lookup;
 use super::super::parallel::ParallelData;
 use super::super::state::Match;
+use super::super::walk::ChunkTable;
 use crate::entity::Entity;
 use crate::manager::{Jobs, Resource, ResourceUse};
 use crate::storage::{Chunk, Location, PageView, SlotView};
@@ -70,6 +70,7 @@ pub struct Unchecked;
 
 /// The part of a [`JobLookup`] that its job owns.
 #[doc(hidden)]
+#[expect(missing_debug_implementations, reason = "owned by a job")]
 pub struct LookupHeld<D> {
     memory: Pooled<LookupMemory>,
     /// Invariant in `D`: the columns of a subtype may be laid out differently.
@@ -158,7 +159,7 @@ where
         unsafe { memory.pages.read_pages(&storage.table) };
         memory.version = storage.version;
         memory.begin::<D::Static>(storage.chunks.numbers());
-        memory.chunks = storage.chunks.as_ptr();
+        memory.chunks = ChunkTable::of(&storage.chunks);
         let shared =
             SharedSource::World { archetypes: &storage.archetypes, values: &storage.shared };
         for found in &*matched.matches {
@@ -171,7 +172,7 @@ where
             for &number in chunks {
                 // SAFETY: archetypes list chunks that exist, and these are the places of the data in their archetype.
                 let fetch = unsafe {
-                    let chunk = &*memory.chunks.add(number as usize);
+                    let chunk = &*memory.chunks.at(number);
                     D::Static::fetch(ChunkView { chunk, shared }, &found.places)
                 };
                 memory.insert::<D::Static>(number, found, fetch);
@@ -216,8 +217,54 @@ impl<'w, D> JobLookup<'w, D> {
     }
 }
 
-impl<D, M> JobLookup<'_, D, M> {
-    fn declare_uses(&self, accesses: &mut AccessList) {
+impl<D> LookupHeld<D> {
+    #[inline(always)]
+    fn view<M>(&self) -> JobLookupView<'_, D, M> {
+        JobLookupView { finder: self.memory.get().finder(), of: PhantomData }
+    }
+}
+
+/// The mode of a [`JobLookup`]: `()` or [`Unchecked`].
+#[expect(unnameable_types, reason = "there are two modes")]
+pub trait Mode {
+    /// Chunks are marked when the job is done, not when data is returned.
+    const MARKS_LATE: bool;
+}
+
+/// A [`Mode`] in which several threads can have views of a [`JobLookup`] of this data.
+#[diagnostic::on_unimplemented(
+    message = "a parallel job cannot capture a lookup of `{D}`, which writes",
+    label = "two threads could look up the same entity",
+    note = "use a job of one thread; or call `unchecked` on the lookup, if the threads use different entities"
+)]
+#[expect(unnameable_types, reason = "there are two modes")]
+pub trait ParallelMode<D>: Mode {}
+
+#[diagnostic::do_not_recommend]
+impl<D: ReadOnlyData> ParallelMode<D> for () {}
+
+impl<D> ParallelMode<D> for Unchecked {}
+
+impl Mode for () {
+    const MARKS_LATE: bool = false;
+}
+
+impl Mode for Unchecked {
+    const MARKS_LATE: bool = true;
+}
+
+// SAFETY:
+// - everything that the view reads and writes is declared, as uses of the world, the entity table included
+// - the world is borrowed for the lifetime: mutably, if something is written
+// - everything that the view reaches lives as long as the world; the world completes its jobs before it is dropped, and the
+//   jobs that conflict before it changes anything
+// - the view is the only one, and `get_mut` borrows it mutably; the unchecked view has no safe method that returns something that
+//   can be written
+unsafe impl<D: ParallelData + 'static, M: Mode> JobData for JobLookup<'_, D, M> {
+    type Held = LookupHeld<D>;
+    type Whole<'v> = JobLookupView<'v, D, M>;
+
+    fn declare(&self, accesses: &mut AccessList) {
         self.jobs.declare(&self.memory.get().uses, accesses);
         // A job that conflicts with a view runs immediately.
         let meets = match &self.meets {
@@ -231,61 +278,15 @@ impl<D, M> JobLookup<'_, D, M> {
         }
     }
 
-    fn into_held(self) -> LookupHeld<D> {
+    fn hold(self) -> LookupHeld<D> {
         LookupHeld { memory: self.memory, of: PhantomData }
     }
-}
 
-impl<D> LookupHeld<D> {
-    #[inline(always)]
-    fn view<M>(&self) -> JobLookupView<'_, D, M> {
-        JobLookupView { finder: self.memory.get().finder(), of: PhantomData }
-    }
-}
-
-// SAFETY:
-// - everything that the view reads and writes is declared, as uses of the world, the entity table included
-// - the world is borrowed for the lifetime: mutably, if something is written
-// - everything that the view reaches lives as long as the world; the world completes its jobs before it is dropped, and the
-//   jobs that conflict before it changes anything
-// - the view is the only one, and `get_mut` borrows it mutably
-unsafe impl<D: ParallelData + 'static> JobData for JobLookup<'_, D> {
-    type Held = LookupHeld<D>;
-    type Whole<'v> = JobLookupView<'v, D>;
-
-    fn declare(&self, accesses: &mut AccessList) {
-        self.declare_uses(accesses);
-    }
-
-    fn hold(self) -> LookupHeld<D> {
-        self.into_held()
-    }
-
-    unsafe fn whole(held: &mut LookupHeld<D>) -> JobLookupView<'_, D> {
-        held.view()
-    }
-}
-
-// SAFETY:
-// - uses, borrows and lifetimes are those of the checked lookup's `JobData`
-// - the view has no safe method that returns something that can be written
-unsafe impl<D: ParallelData + 'static> JobData for JobLookup<'_, D, Unchecked> {
-    type Held = LookupHeld<D>;
-    type Whole<'v> = JobLookupView<'v, D, Unchecked>;
-
-    fn declare(&self, accesses: &mut AccessList) {
-        self.declare_uses(accesses);
-    }
-
-    fn hold(self) -> LookupHeld<D> {
-        self.into_held()
-    }
-
-    unsafe fn whole(held: &mut LookupHeld<D>) -> JobLookupView<'_, D, Unchecked> {
+    unsafe fn whole(held: &mut LookupHeld<D>) -> JobLookupView<'_, D, M> {
         held.view()
     }
 
-    const SETTLES: bool = D::MARKS;
+    const SETTLES: bool = M::MARKS_LATE && D::MARKS;
 
     unsafe fn settle(held: &mut LookupHeld<D>) {
         // SAFETY: the memory was filled for this data, and all threads are done.
@@ -293,48 +294,37 @@ unsafe impl<D: ParallelData + 'static> JobData for JobLookup<'_, D, Unchecked> {
     }
 }
 
-/// Implements [`ParallelJobData`] for a mode: every thread has its own copy of the view.
-macro_rules! implement_parallel {
-    ($data:ident, $mode:ty) => {
-        // SAFETY: everything that `JobData` requires holds. Threads only read through their views, or call `get_unchecked`, which
-        // requires that they use different entities.
-        unsafe impl<D: $data + ParallelData + 'static> ParallelJobData for JobLookup<'_, D, $mode> {
-            type Batch<'v> = JobLookupView<'v, D, $mode>;
-            type Item<'b> = JobLookupView<'b, D, $mode>;
+// SAFETY: everything that `JobData` requires holds. Threads only read through their views, or call `get_unchecked`, which requires
+// that they use different entities.
+unsafe impl<D: ParallelData + 'static, M: ParallelMode<D>> ParallelJobData for JobLookup<'_, D, M> {
+    type Batch<'v> = JobLookupView<'v, D, M>;
+    type Item<'b> = JobLookupView<'b, D, M>;
 
-            fn check_count(&self, _: &'static str, _: usize) -> Result<(), ScheduleError> {
-                Ok(())
-            }
+    fn check_count(&self, _: &'static str, _: usize) -> Result<(), ScheduleError> {
+        Ok(())
+    }
 
-            type Open<'v> = JobLookupView<'v, D, $mode>;
+    type Open<'v> = JobLookupView<'v, D, M>;
 
-            #[inline(always)]
-            unsafe fn open(held: &LookupHeld<D>) -> JobLookupView<'_, D, $mode> {
-                held.view()
-            }
+    #[inline(always)]
+    unsafe fn open(held: &LookupHeld<D>) -> JobLookupView<'_, D, M> {
+        held.view()
+    }
 
-            #[inline(always)]
-            unsafe fn batch<'v>(
-                _: &'v LookupHeld<D>,
-                open: &JobLookupView<'v, D, $mode>,
-                _: &BatchInfo,
-            ) -> JobLookupView<'v, D, $mode> {
-                *open
-            }
+    #[inline(always)]
+    unsafe fn batch<'v>(
+        _: &'v LookupHeld<D>,
+        open: &JobLookupView<'v, D, M>,
+        _: &BatchInfo,
+    ) -> JobLookupView<'v, D, M> {
+        *open
+    }
 
-            #[inline(always)]
-            fn item<'b>(
-                batch: &'b mut JobLookupView<'_, D, $mode>,
-                _: usize,
-            ) -> JobLookupView<'b, D, $mode> {
-                *batch
-            }
-        }
-    };
+    #[inline(always)]
+    fn item<'b>(batch: &'b mut JobLookupView<'_, D, M>, _: usize) -> JobLookupView<'b, D, M> {
+        *batch
+    }
 }
-
-implement_parallel!(ReadOnlyData, ());
-implement_parallel!(QueryData, Unchecked);
 
 impl<'v, D: QueryData> JobLookupView<'v, D> {
     /// Returns the data of an entity, or `None` if the entity does not exist or does not have it.
@@ -343,11 +333,8 @@ impl<'v, D: QueryData> JobLookupView<'v, D> {
     where
         D: ReadOnlyData,
     {
-        // SAFETY: the memory was filled for this data. The row exists, and no job writes the data, which is declared as read.
-        unsafe {
-            let (fetch, at) = self.finder.find::<D>(entity)?;
-            Some(D::get(fetch, at.row as usize))
-        }
+        // SAFETY: the data is read-only.
+        unsafe { self.item(entity) }
     }
 
     /// Returns the data of an entity for writing, or `None` if the entity does not exist or does not have it.
@@ -355,8 +342,20 @@ impl<'v, D: QueryData> JobLookupView<'v, D> {
     /// The data counts as changed from now on.
     #[inline]
     pub fn get_mut(&mut self, entity: Entity) -> Option<D::Item<'_>> {
-        // SAFETY: the memory was filled for this data, and the row exists. If something can be written, this is the job's only
-        // view, which is not `Copy`, and it is borrowed mutably as long as the data is.
+        // SAFETY: if something can be written, this is the job's only view, which is not `Copy`, and it is borrowed mutably as long
+        // as the data is.
+        unsafe { self.item(entity) }
+    }
+
+    /// Marks the data of an entity that can be written, and returns the data.
+    ///
+    /// # Safety
+    ///
+    /// - the data is read-only, or no other code uses it for the lifetime
+    #[inline(always)]
+    unsafe fn item<'i>(&self, entity: Entity) -> Option<D::Item<'i>> {
+        // SAFETY: the memory was filled for this data, and the row exists. No job writes data that is declared as read, and no other
+        // code uses data that can be written.
         unsafe {
             let (fetch, at) = self.finder.find::<D>(entity)?;
             if D::MARKS {
@@ -461,12 +460,15 @@ impl<'v, D: QueryData> JobLookupView<'v, D> {
     where
         D: ReadOnlyData,
     {
-        // SAFETY: the memory was filled for this data. The job declares that it reads the versions. Its own query has marked its
-        // chunks before the first item, or marks them when all threads are done.
-        unsafe {
-            let found = self.finder.find::<D>(entity);
-            found.is_some_and(|(_, at)| self.finder.memory.did_change(at, since))
-        }
+        // SAFETY: the memory was filled for this data.
+        let Some((_, at)) = (unsafe { self.finder.find::<D>(entity) }) else { return false };
+        // SAFETY: the chunk has the data, so that a fetch was inserted for it.
+        let (found, chunk) = unsafe { self.finder.memory.chunk(at.chunk) };
+        let mut places = found.places.iter().filter(|place| place.is_there());
+        // SAFETY: the columns are those of the chunk's archetype, and the row exists. No thread marks the data: the job declares
+        // that it reads the versions. Its own query has marked its chunks before the first item, or marks them when all threads are
+        // done.
+        places.any(|place| unsafe { chunk.row_version(place.column, at.row) }.is_newer_than(since))
     }
 }
 
@@ -527,31 +529,17 @@ impl<D: QueryData, M> JobLookupView<'_, D, M> {
     }
 }
 
-impl<D: ReadOnlyData> Clone for JobLookupView<'_, D> {
+impl<D, M: ParallelMode<D>> Clone for JobLookupView<'_, D, M> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<D: ReadOnlyData> Copy for JobLookupView<'_, D> {}
-
-impl<D> Clone for JobLookupView<'_, D, Unchecked> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<D> Copy for JobLookupView<'_, D, Unchecked> {}
+impl<D, M: ParallelMode<D>> Copy for JobLookupView<'_, D, M> {}
 
 impl<D, M> fmt::Debug for JobLookup<'_, D, M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "JobLookup<{}>", type_name::<D>())
-    }
-}
-
-impl<D> fmt::Debug for LookupHeld<D> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "LookupHeld<{}>", type_name::<D>())
     }
 }
 
@@ -591,6 +579,7 @@ impl<D: QueryData> Ahead<D> {
 }
 
 /// Tables of a lookup in a job: the slots of all entities, and the fetch of each chunk.
+#[derive(Default)]
 pub(crate) struct LookupMemory {
     pages: PageView<'static>,
     /// An `Option<D::Fetch>` for each chunk, by its number, as words.
@@ -599,7 +588,7 @@ pub(crate) struct LookupMemory {
     found: Vec<*const Match>,
     /// A bit for each chunk that was written, if several threads write.
     written: Vec<AtomicU64>,
-    chunks: *const Chunk,
+    chunks: ChunkTable,
     version: Version,
     uses: Vec<ResourceUse>,
 }
@@ -608,20 +597,6 @@ pub(crate) struct LookupMemory {
 unsafe impl Send for LookupMemory {}
 // SAFETY: threads read the memory behind the pointers, or write it as the job has declared. No other thread writes it meanwhile.
 unsafe impl Sync for LookupMemory {}
-
-impl Default for LookupMemory {
-    fn default() -> Self {
-        Self {
-            pages: PageView::default(),
-            fetched: Vec::new(),
-            found: Vec::new(),
-            written: Vec::new(),
-            chunks: std::ptr::null(),
-            version: Version::NEVER,
-            uses: Vec::new(),
-        }
-    }
-}
 
 impl LookupMemory {
     /// Count of words of an `Option<D::Fetch>`.
@@ -668,21 +643,7 @@ impl LookupMemory {
     /// - a fetch was [inserted](Self::insert) for the chunk
     unsafe fn chunk(&self, number: u32) -> (&Match, &Chunk) {
         // SAFETY: the job has declared that it reads the chunk's archetype, so that neither the chunk nor the match goes away.
-        unsafe { (&*self.found[number as usize], &*self.chunks.add(number as usize)) }
-    }
-
-    /// Returns whether the data was written since a version: of the row, where rows are tracked, or else in its chunk.
-    ///
-    /// # Safety
-    ///
-    /// - a fetch was [inserted](Self::insert) for the chunk, and the row is one of it
-    /// - no thread marks the data meanwhile: the job has [declared](super::super::access::add_versions) that it reads the versions
-    unsafe fn did_change(&self, at: Location, since: Version) -> bool {
-        // SAFETY: a fetch was inserted for the chunk.
-        let (found, chunk) = unsafe { self.chunk(at.chunk) };
-        let mut places = found.places.iter().filter(|place| place.is_there());
-        // SAFETY: the columns are those of the chunk's archetype, the row exists, and no thread marks the data.
-        places.any(|place| unsafe { chunk.row_version(place.column, at.row) }.is_newer_than(since))
+        unsafe { (&*self.found[number as usize], &*self.chunks.at(number)) }
     }
 
     /// Records that data of a chunk was returned for writing. [`mark_written`](Self::mark_written) marks the chunk later.

@@ -25,6 +25,7 @@ use crate::query::batch::{Divide, OpenBatch, Pooled, Rows};
 use crate::query::data::{ChunkData, QueryData};
 use crate::query::parallel::ParallelData;
 use crate::query::terms::Plan;
+use crate::query::view::Others;
 use crate::query::walk::{refuse, succeed};
 
 /// Builder of a job over the entities of a query, with captures. From [`QueryJob::with`].
@@ -90,16 +91,12 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
         C: Fn(D::Item<'_>) + Send + Sync + 'static,
     {
         self.task::<C, _, ()>(()).schedule_parallel(
-            Divide::Rows,
+            Divide::ROWS,
             #[inline(always)]
             move |work| {
-                work.each_item(
-                    #[expect(
-                        clippy::redundant_closure,
-                        reason = "a closure can be marked as inlined"
-                    )]
+                work.open().each_item(
                     #[inline(always)]
-                    |item| function(item),
+                    |item, _| function(item),
                 );
             },
         )
@@ -135,7 +132,7 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
         C: Fn(D::Slices<'_>) + Send + Sync + 'static,
     {
         self.task::<C, _, ()>(()).schedule_parallel(
-            Divide::Slices,
+            Divide::SLICES,
             #[inline(always)]
             move |work| {
                 work.open().each_slices(
@@ -173,7 +170,7 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
     #[track_caller]
     pub(super) fn task<N, X: JobData, L: MarksLate>(self, captures: X) -> Task<'w, D, D, X, L> {
         // SAFETY: it is the data of the query.
-        let mut rows = unsafe { self.collect::<D>(Asked::Data, None, L::SEES_CHUNKS) };
+        let mut rows = unsafe { self.collect::<D>(Asked::Data, None, L::LATE) };
         if X::USES_CONTAINERS {
             rows.get_mut().mark_first();
         }
@@ -239,7 +236,8 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
         storage.chunks.stay();
         let mut pooled = jobs.rows().take();
         let rows = pooled.get_mut();
-        (rows.at_once, rows.reads_versions) = (self.query.conflicts, reads_versions);
+        (rows.at_once, rows.reads_versions) =
+            (self.query.others == Others::Conflicting, reads_versions);
         rows.uses.clear();
         add_uses(matched, &storage.archetypes, asked, &mut rows.uses);
         // A description may name components for writing. Its query only reads, and may have borrowed the world shared.
@@ -272,17 +270,16 @@ impl<'w, D: QueryData, W, X, L> Task<'w, D, W, X, L> {
         let token = QueryToken { rows, plan, jobs, captures, of: PhantomData, marks: PhantomData };
         Self { job, name, token }
     }
+}
 
+impl<D: QueryData, W, X: ParallelJobData, L> Task<'_, D, W, X, L> {
     /// Refuses captures that have too few elements for the entities, if the count of entities is known now.
     ///
     /// # Panics
     ///
     /// With A0010.
     #[track_caller]
-    pub(super) fn check_count(&mut self)
-    where
-        X: ParallelJobData,
-    {
+    pub(super) fn check_count(&mut self) {
         let matched = self.job.query.matched;
         // `()` fits any count: skip counting, which visits each chunk.
         if matched.is_plain() && (X::USES_CONTAINERS || size_of::<X>() > 0) {
@@ -299,10 +296,7 @@ impl<'w, D: QueryData, W, X, L> Task<'w, D, W, X, L> {
     ///
     /// With A0158.
     #[track_caller]
-    pub(super) fn check_chunk_count(&self)
-    where
-        X: ParallelJobData,
-    {
+    pub(super) fn check_chunk_count(&self) {
         let count = self.job.query.count_chunks_unfiltered();
         match self.token.captures.check_count(self.name, count) {
             Ok(()) => {}
@@ -315,13 +309,7 @@ impl<'w, D: QueryData, W, X, L> Task<'w, D, W, X, L> {
     }
 }
 
-impl<'w, D, W, X, L> Task<'w, D, W, X, L>
-where
-    D: QueryData,
-    W: QueryData + 'static,
-    X: JobData,
-    L: MarksLate,
-{
+impl<D: QueryData, W: QueryData + 'static, X: JobData, L: MarksLate> Task<'_, D, W, X, L> {
     /// Schedules a job of all threads, which calls the function for each batch.
     #[track_caller]
     pub(super) fn schedule_parallel<C>(self, divide: Divide, function: C) -> JobHandle
@@ -420,7 +408,7 @@ impl<'w, D: ParallelData + 'static, X: JobData> QueryJobWith<'w, D, X> {
         let mut task = self.job.task::<C, _, ()>(self.captures);
         task.check_count();
         task.schedule_parallel(
-            Divide::Numbered,
+            Divide::NUMBERED,
             #[inline(always)]
             move |work| {
                 let (mut batch, mut captures) = work.open_with(false);
@@ -459,7 +447,7 @@ impl<D, X> fmt::Debug for QueryJobWith<'_, D, X> {
 
 /// The data of a job over entities: the rows, collected for a query of `W`, and captures of type `X`.
 ///
-/// `L` is the data that is marked as changed when the job is done: `()` for none, or if the job marks before it runs.
+/// `L` tells when chunks are marked as changed.
 pub(super) struct QueryToken<'w, W, X, L> {
     pub(super) rows: Pooled<Rows>,
     plan: &'w Plan,
@@ -529,12 +517,12 @@ unsafe impl<W: QueryData + 'static, X: JobData, L: MarksLate> JobData for QueryT
         QueryWhole { rows: held.rows.get_mut(), captures: &mut held.captures, of: PhantomData }
     }
 
-    const SETTLES: bool = X::SETTLES || L::Data::MARKS;
+    const SETTLES: bool = X::SETTLES || L::LATE && W::MARKS;
 
     unsafe fn settle(held: &mut Self::Held) {
-        if L::Data::MARKS {
+        if L::LATE && W::MARKS {
             // SAFETY: the rows were collected, and prepared if the job has run, for this data. All threads are done.
-            unsafe { held.rows.get().mark_yielded::<L::Data>(L::AS_SLICES) };
+            unsafe { held.rows.get().mark_yielded::<W>(L::AS_SLICES) };
         }
         if X::SETTLES {
             // SAFETY: the declared accesses passed the safety check, no conflicting job is running, and nothing opened from the
@@ -576,32 +564,28 @@ unsafe impl<W: QueryData + 'static, X: ParallelJobData, L: MarksLate> ParallelJo
     fn item(_: &mut QueryBatch<'_, W, X>, _: usize) {}
 }
 
-/// Data of chunks that is marked as changed when a job is done, if it was yielded.
+/// When a job marks its chunks as changed: `()` before they are yielded, [`MarkRows`] and [`MarkSlices`] when it is done, those whose
+/// values were yielded.
 pub(super) trait MarksLate {
-    type Data: QueryData;
+    /// When the job is done. Such a job sees its chunks, and can read versions of components that it only reads.
+    const LATE: bool = true;
     /// The values are yielded as slices.
     const AS_SLICES: bool = false;
-    /// The job sees its chunks, and can read versions of components that it only reads.
-    const SEES_CHUNKS: bool = true;
 }
 
 impl MarksLate for () {
-    type Data = ();
-    const SEES_CHUNKS: bool = false;
+    const LATE: bool = false;
 }
 
 /// Marks data that is yielded entity by entity.
-pub(super) struct MarkRows<D>(PhantomData<D>);
+pub(super) struct MarkRows;
 
-impl<D: QueryData> MarksLate for MarkRows<D> {
-    type Data = D;
-}
+impl MarksLate for MarkRows {}
 
 /// Marks data that is yielded as slices.
-pub(super) struct MarkSlices<D>(PhantomData<D>);
+pub(super) struct MarkSlices;
 
-impl<D: QueryData> MarksLate for MarkSlices<D> {
-    type Data = D;
+impl MarksLate for MarkSlices {
     const AS_SLICES: bool = true;
 }
 
@@ -617,7 +601,7 @@ impl<'v, W: QueryData, X: JobData> QueryWhole<'v, W, X> {
     pub(super) fn chunks(self) -> (&'v Rows, usize, X::Whole<'v>) {
         // SAFETY: every query is also one of no data. The job runs, and this is its only view.
         let (count, captures) =
-            unsafe { (self.rows.prepare::<()>(Divide::Chunks), X::whole(self.captures)) };
+            unsafe { (self.rows.prepare::<()>(Divide::CHUNKS), X::whole(self.captures)) };
         (self.rows, count, captures)
     }
 
@@ -627,7 +611,7 @@ impl<'v, W: QueryData, X: JobData> QueryWhole<'v, W, X> {
         let Self { rows, captures, .. } = self;
         // SAFETY: the rows were collected for this data. The job runs, and this is its only view.
         let (count, mut captures) =
-            unsafe { (rows.prepare::<W>(Divide::Chunks), X::whole(captures)) };
+            unsafe { (rows.prepare::<W>(Divide::CHUNKS), X::whole(captures)) };
         let rows = &*rows;
         dispatch_as::<N, _, _>(
             CpuLevel::V4,
@@ -637,12 +621,11 @@ impl<'v, W: QueryData, X: JobData> QueryWhole<'v, W, X> {
                     rows,
                     0..count,
                     #[inline(always)]
-                    // SAFETY: the rows are prepared for this data, and each batch is opened once.
-                    |at| unsafe {
-                        rows.each_row::<W>(
-                            at..at + 1,
+                    |at| {
+                        // SAFETY: the rows are prepared for this data, and each batch is opened once.
+                        unsafe { rows.open::<W>(at) }.each_item(
                             #[inline(always)]
-                            |item| function(item, &mut captures),
+                            |item, _| function(item, &mut captures),
                         );
                     },
                 );
@@ -684,14 +667,7 @@ impl<'v, W: QueryData, X: ParallelJobData> QueryBatch<'v, W, X> {
     }
 }
 
-impl<'b, 'v, W: QueryData, X: ParallelJobData> BatchWork<'b, 'v, W, X> {
-    /// Calls the function for each entity of the batch.
-    #[inline(always)]
-    fn each_item(self, function: impl FnMut(W::Item<'b>)) {
-        // SAFETY: the rows are prepared for this data, and the batch is opened once.
-        unsafe { self.view.rows.each_row::<W>(self.at..self.at + 1, function) }
-    }
-
+impl<'v, W: QueryData, X: ParallelJobData> BatchWork<'_, 'v, W, X> {
     /// Opens the batch.
     #[inline(always)]
     fn open(self) -> OpenBatch<'v, W> {

@@ -4,8 +4,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use ancho_entities::{
-    Buffer, Changed, Component, ComponentType, EntityError, Managed, QueryDescriptor, Shared, With,
-    World, WorldSettings,
+    Buffer, Changed, Component, ComponentType, EntityError, Linked, LinkedEntityGroup, Managed,
+    QueryDescriptor, Shared, With, World, WorldSettings,
 };
 
 use crate::common::*;
@@ -189,4 +189,76 @@ fn each_tag_is_dropped_once() {
         drop(world);
         assert_eq!(SEALS_DROPPED.get(), 2 * count as usize);
     }
+}
+
+#[test]
+fn a_slice_gives_each_entity_the_set_at_its_place_in_the_slice() {
+    for limit in [10_000, 7] {
+        let mut world = chunks_of(limit);
+        populate(&mut world);
+        // Entities of several chunks and archetypes, neither in their order nor all of them.
+        let mut entities = world.query::<&A>().to_entities();
+        entities.reverse();
+        let entities: Vec<_> = entities.into_iter().step_by(3).collect();
+        let lacking = entities.iter().filter(|&&entity| !world.has::<Text>(entity)).count();
+        let texts = (0..entities.len()).map(|at| Text(format!("slice {at}")));
+        assert_eq!(world.batch(&entities).add_each(texts).unwrap(), lacking);
+        assert!(0 < lacking && lacking < entities.len());
+        for (at, &entity) in entities.iter().enumerate() {
+            assert_eq!(world.get::<Text>(entity), Ok(&Text(format!("slice {at}"))));
+        }
+        let others = world.query::<&Text>().iter().filter(|text| text.0.starts_with("old")).count();
+        assert_eq!(world.query::<&Text>().count(), entities.len() + others);
+    }
+}
+
+#[test]
+fn an_entity_that_a_slice_names_twice_keeps_the_last_set() {
+    let mut world = chunks_of(7);
+    let [one, other] = [world.spawn(A(1)), world.spawn(A(2))];
+    let sets = [(B(1), Tag), (B(2), Tag), (B(3), Tag)];
+    assert_eq!(world.batch(&[one, other, one]).add_each(sets).unwrap(), 2);
+    assert_eq!((world.get::<B>(one), world.get::<B>(other)), (Ok(&B(3)), Ok(&B(2))));
+    assert_eq!(world.batch(&[]).add_each(Vec::<B>::new()).unwrap(), 0);
+}
+
+#[test]
+fn a_slice_that_is_refused_changes_nothing_and_returns_the_sets() {
+    let mut world = chunks_of(7);
+    let all: Vec<_> = world.spawn_batch((0..10).map(A)).collect();
+    let texts = || (0..10).map(|at| Text(at.to_string())).collect::<Vec<_>>();
+    let refused = world.batch(&all[1..]).add_each(texts()).unwrap_err();
+    assert_eq!(refused.value, texts());
+    let component = ComponentType::of::<Text>();
+    let expected = EntityError::WrongCount { component, expected: 9, found: 10 };
+    assert_eq!(refused.error, expected);
+    world.despawn(all[9]).unwrap();
+    let refused = world.batch(&all).add_each(texts()).unwrap_err();
+    assert_eq!(refused.value, texts());
+    assert!(matches!(refused.error, EntityError::NoSuchEntity { .. }), "{:?}", refused.error);
+    assert!(world.query::<&Text>().is_empty());
+}
+
+#[test]
+fn a_linked_group_gives_each_member_the_set_at_its_place_in_the_group() {
+    let mut world = chunks_of(3);
+    let all: Vec<_> = world.spawn_batch((0..8).map(A)).collect();
+    // One member is named twice, and one does not exist any more.
+    let group = [0, 5, 2, 5, 7, 1].map(|at| LinkedEntityGroup(all[at]));
+    world.add(all[0], Buffer::from(group)).unwrap();
+    world.despawn(all[7]).unwrap();
+    let members = [0, 5, 2, 1].map(|at| all[at]);
+    let texts = (0..4).map(|at| Text(at.to_string()));
+    assert_eq!(world.batch(Linked(all[0])).add_each(texts).unwrap(), 4);
+    for (at, member) in members.into_iter().enumerate() {
+        assert_eq!(world.get::<Text>(member), Ok(&Text(at.to_string())));
+    }
+    assert_eq!(world.query::<&Text>().count(), 4);
+    // An entity without a group is its only member.
+    assert_eq!(world.batch(Linked(all[4])).add_each([Text("alone".into())]).unwrap(), 1);
+    let refused = world.batch(Linked(all[0])).add_each([Tag; 5]).unwrap_err();
+    assert!(matches!(refused.error, EntityError::WrongCount { expected: 4, found: 5, .. }));
+    let refused = world.batch(Linked(all[7])).add_each([Tag]).unwrap_err();
+    assert_eq!(refused.value, [Tag]);
+    assert!(world.query::<&Tag>().is_empty());
 }

@@ -1,6 +1,8 @@
 //! Loops that create, destroy and change entities.
 
-use ancho_entities::{Changed, Entity, QueryDescriptor, Shared, With, Without};
+use ancho_entities::{
+    Buffer, Changed, Entity, Linked, LinkedEntityGroup, QueryDescriptor, Shared, With, Without,
+};
 
 use crate::common::*;
 
@@ -90,4 +92,52 @@ fn a_panic_keeps_earlier_changes() {
         });
     });
     assert_eq!((said.as_str(), world.entity_count()), ("enough", 6));
+}
+
+#[test]
+fn the_entities_of_a_slice_come_in_its_order() {
+    let mut world = chunks_of(3);
+    let all: Vec<_> = world.spawn_batch((0..10).map(A)).collect();
+    let listed = [7, 2, 9, 2, 0].map(|at| all[at]);
+    let mut visited = Vec::new();
+    world.batch(&listed).for_each(|entities, entity| {
+        visited.push(entity);
+        entities.spawn(A(100));
+        match entities.has::<Tag>(entity) {
+            // It is named twice, and exists the first time only.
+            true => assert!(entities.despawn(entity).is_ok()),
+            false => assert!(entities.add(entity, Tag).is_ok_and(|is_new| is_new)),
+        }
+        if entity == all[7] {
+            entities.despawn(all[9]).unwrap();
+        }
+    });
+    assert_eq!(visited, [7, 2, 2, 0].map(|at| all[at]), "one died before its turn");
+    assert_eq!(world.query_filtered::<Entity, With<Tag>>().count(), 2);
+    assert_eq!(world.entity_count(), 10 - 2 + 4);
+    world.batch(&[]).for_each(|_, _| unreachable!());
+}
+
+#[test]
+fn the_members_of_a_linked_group_come_once_each() {
+    let mut world = chunks_of(3);
+    let all: Vec<_> = world.spawn_batch((0..6).map(A)).collect();
+    let group = [0, 4, 1, 4, 5].map(|at| LinkedEntityGroup(all[at]));
+    world.add(all[0], Buffer::from(group)).unwrap();
+    let mut visited = Vec::new();
+    world.batch(Linked(all[0])).for_each(|entities, member| {
+        visited.push(member);
+        // Members were listed before: removing the group changes nothing, and dead members are skipped.
+        if member == all[0] {
+            entities.remove::<Buffer<LinkedEntityGroup>>(member).unwrap();
+            entities.despawn(all[1]).unwrap();
+        }
+        entities.add(member, Tag).unwrap();
+    });
+    assert_eq!(visited, [0, 4, 5].map(|at| all[at]));
+    assert_eq!(world.query_filtered::<(), With<Tag>>().count(), 3);
+    visited.clear();
+    world.batch(Linked(all[2])).for_each(|_, member| visited.push(member));
+    assert_eq!(visited, [all[2]], "an entity without a group");
+    world.batch(Linked(all[1])).for_each(|_, _| unreachable!("it does not exist"));
 }
