@@ -10,7 +10,7 @@ use crate::component::{Component, ComponentType};
 use crate::entity::Entity;
 use crate::entity_map::EntityMap;
 use crate::error::EntityError;
-use crate::manager::{DistinctEntities, EntityManager, RowSelection};
+use crate::manager::{DistinctEntities, EntityManager, RowSelection, check_count};
 use crate::placeholder::Placeholders;
 use crate::query::QueryDescriptor;
 use crate::set::{CloneSet, ComponentSet};

@@ -1,7 +1,10 @@
 //! Built-in components.
 
+#![expect(unsafe_code, reason = "describes the field of a component")]
+
 use crate::component::{Component, Duplicate, Initial, TypeSlot};
-use crate::field::unit_field;
+use crate::entity::Entity;
+use crate::field::{EntityRemap, Field, FieldKind, FieldShape, Shape, StateHasher, unit_field};
 
 /// A tag for entities that serve as templates for instances: queries skip them.
 ///

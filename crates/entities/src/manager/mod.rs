@@ -33,7 +33,7 @@ use ancho_jobs::JobPool;
 use access::EnabledSlot;
 pub use archetypes::Archetype;
 use archetypes::{SetLayout, Sets};
-pub(crate) use bulk::RowSelection;
+pub(crate) use bulk::{RowSelection, check_count};
 pub use chunks::{ArchetypeChunk, ArchetypeChunkMut};
 pub(crate) use coalesce::{
     ChangeSequence, CoalescedBatch, InsertPlan, SequenceEnd, StagedValue, ValueOwner, WriteFn,

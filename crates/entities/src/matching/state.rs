@@ -102,7 +102,7 @@ pub(crate) enum Bit {
 
 impl Bit {
     /// Tests the condition, or those of alternatives in order, until one passes. Returns `true` if one does.
-    pub(super) fn any_leaf(&self, test: &mut dyn FnMut(&Self) -> bool) -> bool {
+    pub(crate) fn any_leaf(&self, test: &mut dyn FnMut(&Self) -> bool) -> bool {
         match self {
             Self::Or(lists) => lists.iter().flatten().any(|bit| bit.any_leaf(test)),
             leaf => test(leaf),

@@ -208,7 +208,7 @@ fn pass_over(terms: &mut Vec<Term>, mark: ComponentType) {
 }
 
 /// Tests the conditions in order, also those of alternatives, until one passes. Returns `true` if one does.
-pub(super) fn any_leaf(terms: &[Term], test: &mut dyn FnMut(&Term) -> bool) -> bool {
+pub(crate) fn any_leaf(terms: &[Term], test: &mut dyn FnMut(&Term) -> bool) -> bool {
     terms.iter().any(|term| match term {
         Term::Or(alternatives) => alternatives.iter().any(|terms| any_leaf(terms, test)),
         leaf => test(leaf),

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use ancho_entities::{Buffer, CommandError, CommandFault, Entity, EntityCommandBuffer, EntityError, Linked, LinkedEntityGroup, QueryDescriptor, Shared, With};
+use ancho_entities::{
+    Buffer, CommandError, CommandFault, Entity, EntityCommandBuffer, EntityError, Linked,
+    LinkedEntityGroup, QueryDescriptor, Shared, With,
+};
 
 use crate::common::*;
 

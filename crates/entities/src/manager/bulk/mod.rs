@@ -420,7 +420,7 @@ impl Drop for HeldShared<'_> {
 }
 
 /// Returns an error unless there are as many sets as entities. An empty set fits any number.
-pub(super) fn check_count<S: ComponentSet>(
+pub(crate) fn check_count<S: ComponentSet>(
     expected: usize,
     found: usize,
 ) -> Result<(), EntityError> {

@@ -4,7 +4,11 @@
 use std::mem;
 use std::sync::{Arc, Mutex};
 
-use ancho_entities::{Buffer, ChunkInJob, ChunkJob, CommandError, CommandFault, CommandLog, Component, EnabledMut, Entity, EntityAt, EntityCommandBuffer, EntityJob, Managed, ManagedComponent, QueryDescriptor, Shared, SharedComponent, With, World, WorldSettings};
+use ancho_entities::{
+    Buffer, ChunkInJob, ChunkJob, CommandError, CommandFault, CommandLog, Component, EnabledMut,
+    Entity, EntityAt, EntityCommandBuffer, EntityJob, Managed, ManagedComponent, QueryDescriptor,
+    Shared, SharedComponent, With, World, WorldSettings,
+};
 use ancho_jobs::{CellConcurrent, ExecutionMode, JobPool, ParallelFor, ParallelJobStruct};
 
 use crate::commands::common::{A, Crew, Friend, Lamp, Link, Owned, Text};
