@@ -63,7 +63,7 @@ impl JobScheduler {
     /// jobs.complete_quietly(&[bad]);
     /// assert!(jobs.is_completed(bad));
     /// assert_eq!(jobs.try_complete(bad).unwrap_err().message(), "by zero");
-    /// assert!(jobs.try_complete(bad).is_ok(), "that was told");
+    /// assert!(jobs.try_complete(bad).is_ok(), "the failure was reported");
     /// ```
     #[track_caller]
     pub fn complete_quietly(&self, handles: &[JobHandle]) {
@@ -198,7 +198,7 @@ impl JobScheduler {
     /// assert!(jobs.take_failure(bad).is_none(), "it has not run");
     /// jobs.complete_quietly(&[bad]);
     /// assert_eq!(jobs.take_failure(bad).unwrap().message(), "by zero");
-    /// assert!(jobs.take_failure(bad).is_none(), "that was told");
+    /// assert!(jobs.take_failure(bad).is_none(), "the failure was reported");
     /// ```
     #[track_caller]
     pub fn take_failure(&self, handle: JobHandle) -> Option<JobFailed> {
