@@ -84,7 +84,7 @@ impl RewindableAllocator {
     /// let enemies = NativeList::<u32>::new_in(&level.allocator());
     /// level.rewind();
     /// let refused = enemies.get().unwrap_err().to_string();
-    /// assert!(refused.contains("because the memory of the level has reclaimed its memory"));
+    /// assert!(refused.contains("because the memory of the level has been rewound"));
     /// ```
     pub fn named(name: &'static str) -> Self {
         Self::with_names(name, name, FIRST_BLOCK)

@@ -62,7 +62,7 @@ impl fmt::Display for FixedStringError {
             }
             Self::Encoding { position } => write!(f, "the text is not UTF-8 at byte {position}"),
             Self::NotZero { position } => {
-                write!(f, "byte {position} of the string is behind its text, and is not zero")
+                write!(f, "byte {position} of the string is after its text, and is not zero")
             }
             Self::Format(error) => error.fmt(f),
         }
@@ -139,7 +139,7 @@ impl fmt::Display for FormatError {
             ),
             Self::MissingArgument { position, index, given } => write!(
                 f,
-                "the format uses {{{index}}} at byte {position}, but the number of arguments is {given}"
+                "the format names {{{index}}} at byte {position}, and the number of arguments is {given}"
             ),
             Self::TooManyArguments { given } => {
                 write!(f, "a format takes up to 10 arguments, and {given} were given")

@@ -198,7 +198,7 @@ impl fmt::Display for OrderFault {
             ),
             Self::OfPatch { system, group, is_before, target } => write!(
                 f,
-                "A0097: `{system}` of `{group}` cannot run {word} `{target}`: that is a patch, which runs after every \
+                "A0097: `{system}` of `{group}` should run {word} `{target}`, which is a patch and runs after every \
                  other system; remove `{word}` or `patch`",
                 word = word(*is_before)
             ),

@@ -63,8 +63,7 @@ fn using_what_is_older_is_refused_in_a_sentence() {
     assert!(refused.starts_with("A0013: `hits` ("), "{refused}");
     assert!(
         refused.ends_with(
-            "is no longer valid, because the update allocator of the world has reclaimed its memory; create a new \
-             one"
+            "can no longer be used, because the update allocator of the world has been rewound; make a new one"
         ),
         "{refused}"
     );
