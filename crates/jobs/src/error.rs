@@ -167,13 +167,13 @@ impl fmt::Display for ScheduleError {
             ),
             Self::Expired { container, job, memory } => write!(
                 f,
-                "A0013: job `{job}` uses {container}, which is no longer valid, because {memory} has reclaimed its \
-                 memory; create a new one"
+                "A0013: job `{job}` takes {container}, which can no longer be used, because {memory} has been rewound; \
+                 make a new one"
             ),
             Self::ForeignFence { job, what } => write!(
                 f,
-                "A0074: job `{job}` uses {what}, which belongs to another scheduler; schedule the job there, and jobs \
-                 over a world on the world's own scheduler"
+                "A0074: job `{job}` uses {what}, which belongs to another scheduler; schedule the job there, for data \
+                 of a world on the world's own scheduler"
             ),
         }
     }
@@ -237,7 +237,7 @@ impl AccessError {
     pub fn summary(&self) -> impl fmt::Display {
         fmt::from_fn(move |f| match self {
             Self::InUse { job, .. } => write!(f, "in use by job `{job}`"),
-            Self::Expired { memory, .. } => write!(f, "reclaimed by {memory}"),
+            Self::Expired { memory, .. } => write!(f, "expired with {memory}"),
         })
     }
 }
@@ -260,7 +260,7 @@ impl fmt::Display for AccessError {
             }
             Self::Expired { container, memory } => write!(
                 f,
-                "A0013: {container} is no longer valid, because {memory} has reclaimed its memory; create a new one"
+                "A0013: {container} can no longer be used, because {memory} has been rewound; make a new one"
             ),
         }
     }

@@ -1,5 +1,7 @@
 //! The text of the tree that people read: comments, string literals and Markdown.
 
+use std::ops::Range;
+
 use crate::rust_source::{self, RustSource};
 use crate::tree::Tree;
 
@@ -30,7 +32,11 @@ impl<'a> Prose<'a> {
             // The code has blanks for comments and strings, and the text itself for the rest.
             if code.is_ascii_whitespace() { text } else { CODE }
         });
-        let blanked = String::from_utf8(blanked.collect()).expect("code ends at ASCII characters");
+        let mut blanked: Vec<u8> = blanked.collect();
+        for inside in byte_strings(source.code()) {
+            blanked[inside].iter_mut().filter(|byte| **byte != b'\n').for_each(|byte| *byte = CODE);
+        }
+        let blanked = String::from_utf8(blanked).expect("code ends at ASCII characters");
         let lines = blanked.lines().map(|line| {
             let start = line.find(|c: char| !c.is_whitespace()).unwrap_or(line.len());
             let markers = ["///", "//!", "//"];
@@ -95,6 +101,15 @@ impl<'a> Prose<'a> {
     }
 }
 
+/// Returns the contents of byte strings, which are data and not prose.
+fn byte_strings(code: &str) -> impl Iterator<Item = Range<usize>> {
+    let starts = code.match_indices("b\"").filter(|(at, _)| !code[..*at].ends_with(is_part));
+    starts.filter_map(|(at, _)| {
+        let start = at + 2;
+        Some(start..start + code[start..].find('"')?)
+    })
+}
+
 fn is_part(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
@@ -132,6 +147,7 @@ mod tests {
     fn code_is_not_prose() {
         assert_eq!(found("a.rs", "let so = many; // so\nlet x; // many", "so many"), [0; 0]);
         assert_eq!(found("a.rs", "/// `so many`\nfn so_many() {}", "so many"), [0; 0]);
+        assert_eq!(found("a.rs", "f(b\"so many\", \"so many\\nare\")", "so many"), [1]);
         assert_eq!(found("a.md", "```\nso many\n// so many\n```\nso, many", "so many"), [3]);
     }
 

@@ -295,8 +295,7 @@ impl BlobVisitor for Checker<'_> {
         match (offset, length) {
             (0, 0) => {}
             (1.., 1..) => self.follow(offset, Values::of::<T>(length)),
-            _ => self
-                .fail(self.at, "an array has a length but no offset, or an offset but no length"),
+            _ => self.fail(self.at, "an array has a length or an offset, but not both"),
         }
     }
 
@@ -305,9 +304,7 @@ impl BlobVisitor for Checker<'_> {
         match (offset, length) {
             (0, 0) => {}
             (1.., 1..) => self.follow(offset, Values::text(length)),
-            _ => {
-                self.fail(self.at, "a text has a length but no offset, or an offset but no length")
-            }
+            _ => self.fail(self.at, "a text has a length or an offset, but not both"),
         }
     }
 

@@ -126,7 +126,7 @@ impl fmt::Display for BlobError {
             ),
             Self::ForeignStore { asset } => write!(
                 f,
-                "A0042: the reference to a blob asset `{asset}` belongs to another store; use the store that it was \
+                "A0042: the reference to a blob asset `{asset}` is of another store; use the store that it was \
                  inserted in"
             ),
             Self::WrongType { wanted, found } => write!(

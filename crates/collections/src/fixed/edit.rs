@@ -364,8 +364,8 @@ fn bad_position(text: &str, position: usize, size: usize) -> ! {
              take positions from `find` or `char_indices`"
         ),
         None => panic!(
-            "A0031: byte {position} of a FixedString<{size}> is beyond its text of {len} bytes; take positions from \
-             `find` or `char_indices`"
+            "A0031: byte {position} of a FixedString<{size}> is beyond the end of its text, which has {len} bytes; \
+             take positions from `find` or `char_indices`"
         ),
     }
 }

@@ -141,7 +141,7 @@ impl fmt::Display for FormatError {
             ),
             Self::MissingArgument { position, index, given } => write!(
                 f,
-                "the format uses {{{index}}} at byte {position}, but the number of arguments is {given}"
+                "the format names {{{index}}} at byte {position}, and the number of arguments is {given}"
             ),
             Self::TooManyArguments { given } => {
                 write!(f, "a format takes up to 10 arguments, and {given} were given")

@@ -644,8 +644,8 @@ fn full<T: Copy, const N: usize, V>(value: V) -> FixedListFull<V> {
 #[track_caller]
 fn over_capacity<T: Copy, const N: usize>(len: usize, more: usize) -> ! {
     panic!(
-        "A0032: a FixedList<{}, {N}> with {len} elements has no room for {more} more: its capacity is {}; use a larger \
-         size, or `try_push`, which returns the rejected element",
+        "A0032: a FixedList<{}, {N}> with {len} elements has no room for {more} more, since it holds {}; take a larger \
+         size, or use `try_push`, which returns the element",
         type_name::<T>(),
         FixedList::<T, N>::CAPACITY,
     )

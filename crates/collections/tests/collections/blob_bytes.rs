@@ -315,10 +315,10 @@ fn each_fault_has_its_own_message() {
     assert_eq!(fault(&words(&[8, u32::MAX, 0]), array()), "a value reaches beyond the end");
     assert_eq!(fault(&words(&[12, 1, 0, 7]), array()), "a value is not next to the one before it");
     assert_eq!(fault(&words(&[8, 1, 7, 0]), array()), "some bytes are not reachable");
-    let message = "an array has a length but no offset, or an offset but no length";
+    let message = "an array has a length or an offset, but not both";
     assert_eq!(fault(&words(&[8, 0]), array()), message);
     assert_eq!(fault(&words(&[0, 1]), array()), message);
-    let message = "a text has a length but no offset, or an offset but no length";
+    let message = "a text has a length or an offset, but not both";
     assert_eq!(fault(&words(&[8, 0]), BlobString::new()), message);
     let text = [&words(&[8, 2])[..], b"a\xFF"].concat();
     assert_eq!(fault(&text, BlobString::new()), "a text is not UTF-8");

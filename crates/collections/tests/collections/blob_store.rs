@@ -74,7 +74,7 @@ fn references_of_another_store_are_refused() {
     let foreign = other.insert(BlobBuilder::new(7).build().unwrap());
     assert_eq!(
         store.get(foreign).unwrap_err().to_string(),
-        "A0042: the reference to a blob asset `i32` belongs to another store; use the store that it was inserted in"
+        "A0042: the reference to a blob asset `i32` is of another store; use the store that it was inserted in"
     );
     assert_eq!(store.remove(foreign), Err(BlobError::ForeignStore { asset: "i32" }));
 }

@@ -124,8 +124,8 @@ fn a_full_list_returns_elements_that_do_not_fit() {
 fn a_full_list_panics_and_is_left_as_it_was() {
     let more = |len, more| {
         format!(
-            "A0032: a FixedList<u8, 8> with {len} elements has no room for {more} more: its capacity is 6; use a \
-             larger size, or `try_push`, which returns the rejected element"
+            "A0032: a FixedList<u8, 8> with {len} elements has no room for {more} more, since it holds 6; take a \
+             larger size, or use `try_push`, which returns the element"
         )
     };
     let mut list = Tiny::from(FULL);
@@ -216,8 +216,8 @@ fn ranges_are_inserted_and_removed_as_a_whole_or_not_at_all() {
     assert_eq!(list.try_push_repeated(5, usize::MAX).unwrap_err().capacity, 7);
     assert_eq!(list.try_resize(8, 5).unwrap_err().value, 5);
     assert_eq!(list, before);
-    let full = "A0032: a FixedList<u32, 32> with 3 elements has no room for 5 more: its capacity is 7; use a larger \
-                size, or `try_push`, which returns the rejected element";
+    let full = "A0032: a FixedList<u32, 32> with 3 elements has no room for 5 more, since it holds 7; take a larger \
+                size, or use `try_push`, which returns the element";
     assert_panics(|| list.insert_slice(0, &[0; 5]), full);
     assert_panics(|| list.push_repeated(0, 5), full);
     assert_panics(|| list.resize(8, 0), full);

@@ -197,8 +197,8 @@ fn all_occurrences_are_replaced_or_none() {
 fn positions_inside_code_points_are_refused() {
     let inside = "A0031: byte 2 of a FixedString<8> is inside 'ñ', which begins at byte 1; \
                   take positions from `find` or `char_indices`";
-    let beyond = "A0031: byte 9 of a FixedString<8> is beyond its text of 4 bytes; take positions from `find` or \
-                  `char_indices`";
+    let beyond = "A0031: byte 9 of a FixedString<8> is beyond the end of its text, which has 4 bytes; take positions \
+                  from `find` or `char_indices`";
     let mut text = tiny("año");
     assert_panics(|| text.insert(2, '!'), inside);
     assert_panics(|| text.insert(9, '!'), beyond);
@@ -211,7 +211,8 @@ fn positions_inside_code_points_are_refused() {
     assert_panics(|| text.replace_range(1..9, ""), beyond);
     assert_panics(
         || text.remove(4),
-        "A0031: byte 4 of a FixedString<8> is beyond its text of 4 bytes; take positions from `find` or `char_indices`",
+        "A0031: byte 4 of a FixedString<8> is beyond the end of its text, which has 4 bytes; take positions from \
+         `find` or `char_indices`",
     );
     assert_panics(
         #[expect(clippy::reversed_empty_ranges, reason = "it is what is refused")]
@@ -408,7 +409,7 @@ fn error_messages() {
     );
     assert_eq!(
         said(FormatError::MissingArgument { position: 3, index: 1, given: 1 }.into()),
-        "the format uses {1} at byte 3, but the number of arguments is 1"
+        "the format names {1} at byte 3, and the number of arguments is 1"
     );
     assert_eq!(
         said(FormatError::TooManyArguments { given: 11 }.into()),

@@ -24,13 +24,13 @@ fn a_container_made_before_is_refused_to_its_owner() {
     let refused = list.get().unwrap_err();
     assert!(matches!(refused, AccessError::Expired { container, .. } if container == label));
     let text = refused.to_string();
-    assert!(text.starts_with(&format!("A0013: {label} is no longer valid, because ")), "{text}");
-    assert!(text.ends_with("has reclaimed its memory; create a new one"), "{text}");
+    assert!(text.starts_with(&format!("A0013: {label} can no longer be used, because ")), "{text}");
+    assert!(text.ends_with("has been rewound; make a new one"), "{text}");
     assert!(list.get_mut().is_err() && table.get().is_err() && table.get_mut().is_err());
     assert!(matches!(array.get(), Err(AccessError::Expired { .. })));
     assert!(matches!(array.get_mut(), Err(AccessError::Expired { .. })));
     assert_eq!(array.len(), 3, "this never changes");
-    assert!(format!("{list:?}").contains("reclaimed by"), "{list:?}");
+    assert!(format!("{list:?}").contains("expired with"), "{list:?}");
 
     let kept = list.into_inner().unwrap_err();
     assert!(matches!(kept.error, AccessError::Expired { .. }));
@@ -65,7 +65,7 @@ fn a_container_made_before_is_refused_to_jobs() {
     for refused in refused {
         let refused = refused.unwrap_err();
         assert!(matches!(refused, ScheduleError::Expired { job: "Walk", .. }), "{refused}");
-        assert!(refused.to_string().starts_with("A0013: job `Walk` uses "), "{refused}");
+        assert!(refused.to_string().starts_with("A0013: job `Walk` takes "), "{refused}");
     }
     assert!(jobs.run(array.read(), |_| panic!("ran")).is_err());
     jobs.complete_everything();

@@ -327,7 +327,7 @@ impl JobScheduler {
     pub(super) fn refuse_foreign(&self, handle: JobHandle) {
         assert!(
             self.knows(handle),
-            "A0004: the handle belongs to a job of another scheduler; pass it to the scheduler that returned it"
+            "A0004: the handle is of a job of another scheduler; pass it to the scheduler that returned it"
         );
     }
 

@@ -156,7 +156,7 @@ impl NamedConstraint {
             }
             ConstraintFault::OfPatch => write!(
                 f,
-                "A0097: `{system}` of `{group}` cannot run {word} `{target}`: that is a patch, which runs after every \
+                "A0097: `{system}` of `{group}` should run {word} `{target}`, which is a patch and runs after every \
                  other system; remove `{word}` or `patch`"
             ),
             ConstraintFault::Contradiction { place, target_place, suits_late } => {

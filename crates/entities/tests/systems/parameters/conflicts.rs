@@ -162,7 +162,7 @@ fn a0097_no_system_is_before_or_after_a_patch() {
         assert_eq!(
             world.try_update(0.1).unwrap_err().to_string(),
             format!(
-                "A0097: `it` of `Simulation` cannot run {word} `tidy`: that is a patch, which runs after every other \
+                "A0097: `it` of `Simulation` should run {word} `tidy`, which is a patch and runs after every other \
                  system; remove `{word}` or `patch`"
             )
         );

@@ -62,8 +62,7 @@ fn using_an_older_container_is_refused_with_a0013() {
     assert!(refused.starts_with("A0013: `hits` ("), "{refused}");
     assert!(
         refused.ends_with(
-            "is no longer valid, because the update allocator of the world has reclaimed its memory; create a new \
-             one"
+            "can no longer be used, because the update allocator of the world has been rewound; make a new one"
         ),
         "{refused}"
     );

@@ -210,7 +210,7 @@ fn a0074_data_of_a_world_is_scheduled_in_that_world() {
         let message = job.unwrap_err().to_string();
         assert_eq!(world.jobs().uncompleted(), 0);
         assert!(message.starts_with("A0074: job `Lost` uses "), "{message}");
-        let end = ", which belongs to another scheduler; schedule the job there, and jobs over a world on the world's \
+        let end = ", which belongs to another scheduler; schedule the job there, for data of a world on the world's \
                    own scheduler";
         assert!(message.ends_with(end), "{message}");
         assert_eq!(jobs.uncompleted(), 0);
