@@ -467,7 +467,7 @@ fn read_options(attributes: &[Attribute]) -> Result<Option<Ident>> {
     read(attributes, "aspect", |meta| {
         if !meta.path.is_ident("read_only") {
             return Err(meta.error(
-                "there is no such option; an aspect has `#[aspect(read_only = Name)]`, and its fields have others",
+                "unknown option; an aspect has `#[aspect(read_only = Name)]`, and its fields have others",
             ));
         }
         if read_only.replace(meta.value()?.parse()?).is_some() {
@@ -485,7 +485,7 @@ fn read_kind(attributes: &[Attribute]) -> Result<Kind> {
         let kinds = [("shared", Kind::Shared), ("chunk", Kind::Chunk), ("managed", Kind::Managed)];
         let Some((_, kind)) = kinds.into_iter().find(|(name, _)| meta.path.is_ident(name)) else {
             return Err(meta.error(
-                "there is no such option; a field of an aspect has `#[aspect(shared)]`, `#[aspect(chunk)]` or \
+                "unknown option; a field of an aspect has `#[aspect(shared)]`, `#[aspect(chunk)]` or \
                  `#[aspect(managed)]`",
             ));
         };

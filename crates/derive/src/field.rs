@@ -248,8 +248,8 @@ fn is_opaque(attributes: &[Attribute]) -> Result<bool> {
     let mut is_opaque = false;
     read(attributes, "field", |meta| {
         if !meta.path.is_ident("opaque") {
-            let message =
-                "there is no such option; a field that is not looked into is `#[field(opaque)]`";
+            let message = "unknown option; `#[field(opaque)]` marks a field that is neither hashed nor searched \
+                               for entities";
             return Err(meta.error(message));
         }
         is_opaque = true;
@@ -271,7 +271,8 @@ fn refuse_options(attributes: &[Attribute]) -> Result<()> {
 fn refuse_packed(input: &DeriveInput) -> Result<()> {
     read_repr(&input.attrs, |meta| {
         if meta.path.is_ident("packed") {
-            let message = "a packed struct cannot be looked into: its fields are not aligned";
+            let message =
+                "a packed struct cannot derive `Field`, because its fields are not aligned";
             return Err(meta.error(message));
         }
         Ok(())
