@@ -32,8 +32,8 @@ pub(crate) fn obstacle(tree: &Tree) -> Option<String> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Tests {
     All,
-    /// The binaries that the manifest lists as `thread` in `[package.metadata.sanitizers]`, or all without such a list. A race
-    /// detector slows tests down ten times, and finds nothing in tests with one thread.
+    /// The binaries that the manifest lists as `thread` in `[package.metadata.sanitizers]`, or all without such a list. With an
+    /// empty list, the crate is left out. A race detector slows tests down ten times, and finds nothing in tests with one thread.
     Threaded,
 }
 
@@ -71,6 +71,10 @@ pub(crate) fn subjects(tree: &Tree, choice: Tests) -> Vec<Subject> {
         .into_iter()
         .filter(|member| member.manifest.get("lib", "proc-macro") != Some("true"))
         .filter(|member| has_unsafe(&member.folder))
+        .filter(|member| match choice {
+            Tests::All => true,
+            Tests::Threaded => member.manifest.get(METADATA, "thread") != Some("[]"),
+        })
         .map(|member| {
             let skipped = member.manifest.list(METADATA, "skip");
             let threaded = member.manifest.list(METADATA, "thread");
@@ -125,5 +129,17 @@ mod tests {
         ]);
         assert_eq!(subjects(&tree, Tests::All)[0].tests, ["model", "threads"]);
         assert_eq!(subjects(&tree, Tests::Threaded)[0].tests, ["threads"]);
+    }
+
+    #[test]
+    fn a_race_detector_leaves_out_crates_without_threads() {
+        let manifest = "[package]\nname = \"a\"\n[package.metadata.sanitizers]\nthread = []\n";
+        let tree = Tree::from_files([
+            ("crates/a/Cargo.toml", manifest),
+            ("crates/a/src/lib.rs", UNSAFE_MODULE),
+            ("crates/a/tests/model.rs", ""),
+        ]);
+        assert_eq!(subjects(&tree, Tests::All)[0].tests, ["model"]);
+        assert_eq!(subjects(&tree, Tests::Threaded), []);
     }
 }
