@@ -44,7 +44,7 @@ pub(crate) const STEPS: &[Step] = &[
     },
     Step {
         name: "tidy",
-        about: "checks the rules of the tree that no compiler knows",
+        about: "checks rules of the tree that the compiler does not check",
         heavy: false,
         own_build: None,
         run: tidy::run,

@@ -86,8 +86,8 @@ fn references_of_another_type_are_refused() {
     let wrong = BlobAssetReference::<BlobArray<u8>>::from_bits(reference.to_bits());
     assert_eq!(
         store.get(wrong).unwrap_err().to_string(),
-        "A0043: the reference to a blob asset `ancho_collections::blob::relative::BlobArray<u8>` leads to a \
-         `u8`; make references from bits only for the type they were taken from"
+        "A0043: the reference to a blob asset `ancho_collections::blob::relative::BlobArray<u8>` refers to a `u8`; \
+         create references from bits only with the type that the bits came from"
     );
     assert!(matches!(store.remove(wrong), Err(BlobError::WrongType { .. })));
     assert_eq!(store.get(reference), Ok(&7));

@@ -326,7 +326,8 @@ fn each_match_of_a_query_gets_its_own_value() {
     commands.batch(QueryDescriptor::of::<&A, ()>()).add_each(sets);
     assert_eq!(
         buffer.trace().lines().nth(1).unwrap(),
-        "2: add `game::Text`, `game::Link` to each of all that the query of `&commands::fixtures::components::A` finds"
+        "2: add `game::Text`, `game::Link` to each of all entities that match the query of \
+         `&commands::fixtures::components::A`"
     );
     world.play(&mut buffer).unwrap();
     let check = |world: &ancho_entities::World, found: &[ancho_entities::Entity], camp| {

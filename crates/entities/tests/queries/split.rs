@@ -203,7 +203,13 @@ fn enabled_filters_do_not_make_parts_disjoint() {
     type On = Query<'static, &'static mut A, With<X>>;
     refused::<(On, Query<&A, Without<X>>)>(
         "A0093: ",
-        &["part 1", "part 2", "game::A", "only `queries::X`", "Absent<queries::X>"],
+        &[
+            "part 1",
+            "part 2",
+            "game::A",
+            "only the enableable component `queries::X`",
+            "Absent<queries::X>",
+        ],
     );
     refused::<(Query<&A, Without<X>>, On)>("A0093: ", &["queries::X"]);
     refused::<(On, Query<&A, IsDisabled<X>>)>("A0093: ", &["queries::X"]);

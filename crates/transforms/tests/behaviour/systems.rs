@@ -97,8 +97,8 @@ fn a_late_system_runs_after_transforms_without_an_order() {
     world.add_system(look.named("look").in_group(LateSimulation).after(TransformGroup));
     assert_eq!(
         world.sort_systems().unwrap_err().to_string(),
-        "A0126: `look` of `LateSimulation` is to run after `TransformGroup`, which is in `Simulation`; all systems of \
-         `LateSimulation` run after `TransformGroup` already: take `after` away"
+        "A0126: `look` of `LateSimulation` should run after `TransformGroup`, which is in `Simulation`; all systems of \
+         `LateSimulation` run after `TransformGroup` already; remove `after`"
     );
 }
 

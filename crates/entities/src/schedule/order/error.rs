@@ -146,7 +146,7 @@ impl NamedConstraint {
                 if *is_met {
                     write!(
                         f,
-                        "all systems of `{group}` run {word} `{target}` already: remove `{word}`"
+                        "all systems of `{group}` run {word} `{target}` already; remove `{word}`"
                     )
                 } else {
                     f.write_str(

@@ -105,13 +105,13 @@ fn targets_of_other_groups_that_run_in_the_wanted_order_are_named_as_such() {
     world.add_system(say("y").named("y").in_group(Presentation).after("x"));
     assert_eq!(
         world.try_update(0.1).unwrap_err().to_string(),
-        "A0126: `y` of `Presentation` is to run after `x`, which is in `Simulation`; all systems of `Presentation` run after `x` \
-         already: take `after` away"
+        "A0126: `y` of `Presentation` should run after `x`, which is in `Simulation`; all systems of `Presentation` \
+         run after `x` already; remove `after`"
     );
     let y = world.add_system(say("z").named("z").before("y"));
     let message = world.sort_systems().unwrap_err().to_string();
-    let expected = "A0126: `z` of `Simulation` is to run before `y`, which is in `Presentation`; all systems of \
-                    `Simulation` run before `y` already: take `before` away";
+    let expected = "A0126: `z` of `Simulation` should run before `y`, which is in `Presentation`; all systems of \
+                    `Simulation` run before `y` already; remove `before`";
     assert!(message.contains(expected), "{message}");
     world.remove_system(y).unwrap();
 }

@@ -31,10 +31,10 @@ fn accepted<M>(system: impl IntoSystem<M>) {
 fn a0100_two_queries_of_a_component_that_one_writes() {
     assert_eq!(
         refusal(|_: Query<&mut A>, _: Time, _: Query<(&A, &B)>| {}),
-        "A0100: system `it` cannot be added: parameter 1, `Query<&mut systems::fixtures::components::A>`, changes and parameter 3, \
-         `Query<(&systems::fixtures::components::A, &systems::fixtures::components::B)>`, reads the values of `game::A`, perhaps of one entity; ask for it in one \
-         parameter, filter one by `With<T>` and the other by `Without<T>`, of a component that tells their entities apart, or \
-         put both in a `ParamSet`"
+        "A0100: system `it` cannot be added: parameter 1, `Query<&mut systems::fixtures::components::A>`, changes and \
+         parameter 3, `Query<(&systems::fixtures::components::A, &systems::fixtures::components::B)>`, reads the \
+         values of `game::A`, possibly of the same entity; access it in one parameter, filter one by `With<T>` and the \
+         other by `Without<T>`, with a component that separates their entities, or put both in a `ParamSet`"
     );
     let bits = refusal(|_: Query<EnabledMut<Switch>>, _: Query<EnabledRef<Switch>>| {});
     assert!(
@@ -62,11 +62,11 @@ fn a0100_two_queries_of_a_component_that_one_writes() {
 fn a0101_enabled_filters_do_not_make_parameters_disjoint() {
     assert_eq!(
         refusal(|_: Query<&mut A, With<Switch>>, _: Query<&A, Without<Switch>>| {}),
-        "A0101: system `it` cannot be added: parameter 1, \
-         `Query<&mut systems::fixtures::components::A, With<systems::common::Switch>>`, changes and parameter 2, \
-         `Query<&systems::fixtures::components::A, Without<systems::common::Switch>>`, reads the values of `game::A`, and only `Switch` tells \
-         their entities apart, which can be switched off and on; filter by `Absent<Switch>` instead of `Without<Switch>`, or by \
-         a component that cannot be switched off, or put both in a `ParamSet`"
+        "A0101: system `it` cannot be added: parameter 1, `Query<&mut systems::fixtures::components::A, \
+         With<systems::common::Switch>>`, changes and parameter 2, `Query<&systems::fixtures::components::A, \
+         Without<systems::common::Switch>>`, reads the values of `game::A`, and only the enableable component `Switch` \
+         separates their entities; filter by `Absent<Switch>` instead of `Without<Switch>`, or by a component that is \
+         not enableable, or put both in a `ParamSet`"
     );
     accepted(|_: Query<&mut A, With<Switch>>, _: Query<&A, Absent<Switch>>| {});
 }

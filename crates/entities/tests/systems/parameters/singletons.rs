@@ -18,8 +18,8 @@ fn singletons_of_a_world() {
     assert_eq!(world.singleton_entity::<A>(), Err(none));
     assert_eq!(
         none.to_string(),
-        "A0088: no entity with `game::A` is found, and one was expected; create it with `create_singleton`, ask with \
-         `try_singleton`, or let the system wait for it with `require`"
+        "A0088: no entity has `game::A`, but one was expected; create it with `create_singleton`, check with \
+         `try_singleton`, or make the system wait for it with `require`"
     );
     let entity = world.create_singleton(A(1)).unwrap();
     assert_eq!(world.singleton_entity::<A>(), Ok(entity));
@@ -40,8 +40,8 @@ fn singletons_of_a_world() {
     let two = EntityError::NotSingleton { component: ComponentType::of::<A>(), found: 2 };
     assert_eq!(
         two.to_string(),
-        "A0088: 2 entities with `game::A` are found, and one was expected; despawn the others, or ask a query that filters them out \
-         for its `single`"
+        "A0088: 2 entities have `game::A`, but one was expected; despawn the others, or use `single` of a query that \
+         filters them out"
     );
     assert_eq!(world.singleton::<A>(), Err(two));
     assert_eq!(world.singleton_mut::<A>(), Err(two));
