@@ -137,7 +137,8 @@ impl EntityManager {
             reserved.fill(true, |rows, _| {
                 let is_source = u32::from(rows.run.chunk == chunk);
                 let (first, count) = (rows.run.first + is_source, rows.run.rows - is_source);
-                // SAFETY: the source row was written, the other rows are reserved, and all types are copied as bytes.
+                // SAFETY: the source row was written, the other rows are reserved, and all types are copied as bytes. All columns have
+                // values then.
                 unsafe {
                     repeat_row(rows.shape(), source, row, rows.data(), first, count);
                     rows.assume_complete();
@@ -152,6 +153,7 @@ impl EntityManager {
             // - the offsets and columns are those of the set in its archetype, and the chunk is of that archetype
             // - the rows are reserved, after the last row of the chunk
             // - the set is borrowed mutably, so that no other thread uses it
+            // - all columns have values then
             unsafe {
                 rows.write_columns(&layout.columns, |done| set.fill(place, count, done));
                 rows.assume_complete();
@@ -575,7 +577,7 @@ impl EntityManager {
         self.fills.clear();
         let mut before = 0;
         reserved.fill(true, |rows, _| {
-            // SAFETY: the sets are moved to all rows before the reservation is committed.
+            // SAFETY: the sets are moved to all rows before the reservation is committed, and no entities are replaced.
             unsafe { rows.assume_complete() };
             self.fills.push(Fill { run: rows.run, data: rows.data(), before });
             before += rows.len();

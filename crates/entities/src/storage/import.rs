@@ -54,8 +54,6 @@ pub(crate) struct ImportTarget {
     pub(crate) group: u32,
     /// Its components can refer to entities.
     pub(crate) refers: bool,
-    /// The number of rows that come without their chunks.
-    pub(crate) rows: usize,
 }
 
 /// A move of contiguous rows to contiguous rows.
@@ -112,12 +110,16 @@ impl<'d, 'f> ImportPlan<'d, 'f> {
         mut steps: Vec<ImportStep<'f>>,
         targets: Vec<ImportTarget>,
     ) -> Result<Self, OutOfMemory> {
-        let wholes = steps.iter().filter(|step| step.is_whole).count();
+        let (mut wholes, mut rows) = (0, vec![0; targets.len()]);
+        for step in &steps {
+            wholes += usize::from(step.is_whole);
+            rows[step.target] += if step.is_whole { 0 } else { step.rows() as usize };
+        }
         reserved.storage.chunks.expect(wholes);
         let mut rooms = Vec::with_capacity(targets.len());
-        for target in &targets {
+        for (target, rows) in targets.iter().zip(rows) {
             rooms.push(RowCursor::after(reserved.runs));
-            reserved.more(target.archetype, target.group, target.rows)?;
+            reserved.more(target.archetype, target.group, rows)?;
         }
         let mut moves = Vec::new();
         for step in steps.iter_mut().filter(|step| !step.is_whole) {

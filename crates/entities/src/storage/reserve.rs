@@ -166,7 +166,12 @@ impl<'s> ReservedRows<'s> {
     ///
     /// `write` writes values to all columns of a run, best in memory order. If it panics, nothing is created. The rows get ids before
     /// their values if `with_ids`, which is faster. Otherwise `commit` allocates the ids, and a panic uses none.
+    ///
+    /// # Panics
+    ///
+    /// If the rows were filled before.
     pub(crate) fn fill(&mut self, with_ids: bool, mut write: impl FnMut(&mut NewRows, &Chunks)) {
+        assert!(self.named == 0 && self.complete == 0 && self.filled.is_empty());
         for at in 0..self.runs.len() {
             let run = self.runs[at];
             if with_ids {
@@ -177,7 +182,7 @@ impl<'s> ReservedRows<'s> {
                 table.allocate_rows(ids, run.chunk, run.first);
                 self.named = at + 1;
             }
-            // SAFETY: each run is filled once, and the result is dropped or held here.
+            // SAFETY: the runs are filled once, and the result is dropped or held here.
             let mut rows = unsafe { self.rows(run) };
             write(&mut rows, &self.storage.chunks);
             self.complete += usize::from(rows.is_complete);
@@ -383,6 +388,7 @@ impl NewRows {
     /// # Safety
     ///
     /// - all columns have a value in each row when the reservation is [committed](ReservedRows::commit)
+    /// - they also have values if entities in them are [replaced](Self::remap)
     pub(crate) unsafe fn assume_complete(&mut self) {
         self.is_complete = true;
     }

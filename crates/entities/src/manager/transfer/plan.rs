@@ -133,7 +133,7 @@ impl HeldValues<'_> {
                         *by_group_here.entry(group).or_insert_with(|| {
                             let shape = &reserved.storage.archetypes[archetype].shape;
                             let refers = shape.has_references();
-                            targets.push(ImportTarget { archetype, group, refers, rows: 0 });
+                            targets.push(ImportTarget { archetype, group, refers });
                             targets.len() - 1
                         })
                     }),
@@ -141,9 +141,6 @@ impl HeldValues<'_> {
                 last = Some((chunk.group, target));
                 let mut step = ImportStep::new(runs, target);
                 step.is_whole = destination.is_same && step.rows() == chunk.len;
-                if !step.is_whole {
-                    targets[target].rows += step.rows() as usize;
-                }
                 steps.push(step);
             }
         }
