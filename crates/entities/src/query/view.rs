@@ -678,10 +678,9 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
     {
         let storage = self.storage();
         let at = storage.table.locate(entity)?;
-        let archetype = storage.archetype_at(at);
         let walk: Walk<'v> = self.walk();
         // SAFETY: the walk belongs to this query and is used once. The entity table says that the row exists.
-        unsafe { walk.get::<D>(archetype, at) }
+        unsafe { walk.get::<D>(storage.archetype_at(at), at) }
     }
 
     /// Returns the same query with `'static` data, and without the type of its filters.
