@@ -277,8 +277,8 @@ impl World {
     /// assert!(refused.starts_with("A0129: `"));
     /// assert!(refused.contains("editor::start` and `"));
     /// assert!(refused.ends_with(
-    ///     "game::start` are both marked with `#[bootstrap]`, and one function makes the default world; take the mark of one of \
-    ///      them away"
+    ///     "game::start` are both marked with `#[bootstrap]`, but one function builds the default world; remove the attribute from \
+    ///      one of them"
     /// ));
     /// # }
     /// ```
