@@ -25,9 +25,9 @@ impl CommandRecorder {
     ///
     /// Targets are
     ///
-    /// - a slice of entities, or [`Placeholders`],
-    /// - [`Linked(root)`](Linked): the members of an entity's [group](crate::LinkedEntityGroup), or the entity if it has none.
-    ///   Those that a query [matches](Linked::matching), if it is given;
+    /// - a slice of entities, or [`Placeholders`](crate::Placeholders),
+    /// - [`Linked(root)`](crate::Linked): the members of an entity's [group](crate::LinkedEntityGroup), or the entity if it has none.
+    ///   Those that a query [matches](crate::Linked::matching), if it is given;
     /// - a [query](QueryDescriptor), which runs at playback.
     ///
     /// # Panics
@@ -107,7 +107,7 @@ impl BatchCommands<'_> {
 
     /// Replaces components of each entity by clones of these.
     ///
-    /// An entity without all of them is refused. Members of a [`Linked`] group without all of them are skipped.
+    /// An entity without all of them is refused. Members of a [`Linked`](crate::Linked) group without all of them are skipped.
     ///
     /// A single [`Shared`](crate::Shared) value of a slice or a query changes whole chunks without moving their rows.
     pub fn set<S: CloneSet>(self, set: S) {

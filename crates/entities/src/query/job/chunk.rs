@@ -108,7 +108,7 @@ impl<'c, D: QueryData> ChunkInJob<'c, D> {
         self.batch.shared_value(ComponentType::of_shared::<T>())?.downcast_ref()
     }
 
-    /// Returns the chunk's value of a [chunk component](PerChunk), or `None` if its archetype does not have it.
+    /// Returns the chunk's value of a [chunk component](crate::PerChunk), or `None` if its archetype does not have it.
     ///
     /// # Panics
     ///
@@ -118,7 +118,7 @@ impl<'c, D: QueryData> ChunkInJob<'c, D> {
         self.batch.chunk_value()
     }
 
-    /// Returns the chunk's value of a [chunk component](PerChunk) for writing, or `None` if its archetype does not have it.
+    /// Returns the chunk's value of a [chunk component](crate::PerChunk) for writing, or `None` if its archetype does not have it.
     ///
     /// The chunk counts as changed, in all that the query can write.
     ///
