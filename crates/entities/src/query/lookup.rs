@@ -167,20 +167,16 @@ impl<'w, D: QueryData, F: QueryFilter> Lookup<'w, D, F> {
     /// # Examples
     ///
     /// ```
-    /// use ancho_entities::{Component, Entity, Lookup, Query, World};
+    /// use ancho_entities::{Component, Entity, Lookup, World};
     ///
     /// #[derive(Component)]
     /// struct Health(u32);
     ///
-    /// #[derive(Component)]
-    /// struct Arrow(Entity);
-    ///
     /// let mut world = World::new("Simulation");
     /// let orc = world.spawn(Health(20));
-    /// world.spawn_batch([Arrow(orc), Arrow(Entity::NULL), Arrow(orc)]);
-    /// let (arrows, mut health) = world.split::<(Query<&Arrow>, Lookup<&mut Health>)>();
-    /// for arrow in &arrows {
-    ///     if let Some(health) = health.get_mut(arrow.0) {
+    /// let (mut health,) = world.split::<(Lookup<&mut Health>,)>();
+    /// for target in [orc, Entity::NULL, orc] {
+    ///     if let Some(health) = health.get_mut(target) {
     ///         health.0 -= 5;
     ///     }
     /// }

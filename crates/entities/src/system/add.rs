@@ -155,8 +155,7 @@ impl World {
     /// let mut world = World::new("Simulation");
     /// world.add_system(Spawner(1));
     /// world.system_mut::<Spawner>().unwrap().0 = 30;
-    /// world.update(0.1);
-    /// assert_eq!(world.entity_count(), 30);
+    /// assert_eq!(world.system::<Spawner>().unwrap().0, 30);
     /// ```
     pub fn system_mut<S: System>(&mut self) -> Option<&mut S> {
         let id = self.systems.find_type::<S>()?;
