@@ -20,6 +20,18 @@ use crate::storage::SetOperation;
 /// The members of an entity's [group](crate::LinkedEntityGroup) as the targets of a [batch](EntityManager::batch), each once.
 ///
 /// An entity without a group is its only member. Members that do not exist are skipped.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{Buffer, Linked, LinkedEntityGroup, World};
+///
+/// let mut world = World::new("Simulation");
+/// let (car, wheel, tree) = (world.spawn(()), world.spawn(()), world.spawn(()));
+/// world.add(car, Buffer::from([car, wheel].map(LinkedEntityGroup))).unwrap();
+/// assert_eq!(world.batch(Linked(car)).set_enabled(false), Ok(2));
+/// assert!(!world.is_enabled(wheel) && world.is_enabled(tree));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Linked(pub Entity);
 
@@ -239,6 +251,21 @@ impl Batch<'_> {
     ///
     /// In a strict world, if one of them does not exist: then none is despawned. If the world shares memory with a fork, and there is
     /// no memory for a copy: then the entities before it are despawned.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, QueryDescriptor, World};
+    ///
+    /// #[derive(Component, Clone)]
+    /// struct Bullet;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn_many(Bullet, 100);
+    /// let player = world.spawn(());
+    /// assert_eq!(world.batch(QueryDescriptor::of::<&Bullet, ()>()).despawn(), Ok(100));
+    /// assert_eq!(world.all_entities(), [player]);
+    /// ```
     #[track_caller]
     pub fn despawn(self) -> Result<usize, EntityError> {
         match &self.targets? {
@@ -256,6 +283,21 @@ impl Batch<'_> {
     /// # Errors
     ///
     /// If an entity does not exist, or there is no memory. In a strict world, if an entity has one of the components.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component, Clone, Debug, PartialEq)]
+    /// struct Shield(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let (old, new) = (world.spawn(Shield(1)), world.spawn(()));
+    /// let added = world.batch(&[old, new]).add(Shield(9)).unwrap();
+    /// assert_eq!(added, 1, "the other one had a shield");
+    /// assert_eq!((world.get(old), world.get(new)), (Ok(&Shield(9)), Ok(&Shield(9))));
+    /// ```
     #[track_caller]
     #[expect(
         clippy::should_implement_trait,
@@ -340,6 +382,24 @@ impl Batch<'_> {
     ///
     /// If an entity does not exist, or lacks one of the components: then none is changed. If there is no memory: then the entities
     /// before it are changed.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component, Clone, Debug, PartialEq)]
+    /// struct Health(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let team: Vec<_> = world.spawn_batch([Health(3), Health(8)]).collect();
+    /// world.batch(&team).set(Health(20)).unwrap();
+    /// assert!(world.query::<&Health>().iter().all(|health| health.0 == 20));
+    ///
+    /// let stone = world.spawn(());
+    /// assert!(world.batch(&[team[0], stone]).set(Health(1)).is_err());
+    /// assert_eq!(world.get(team[0]), Ok(&Health(20)), "none was changed");
+    /// ```
     #[track_caller]
     pub fn set<S: CloneSet>(self, mut components: S) -> Result<(), Rejected<S, EntityError>> {
         let set = self.into_list().and_then(|(manager, entities)| {
@@ -360,6 +420,25 @@ impl Batch<'_> {
     /// # Errors
     ///
     /// If an entity does not exist, or there is no memory. In a strict world, if an entity lacks one of the components.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, QueryDescriptor, World};
+    ///
+    /// #[derive(Component, Clone)]
+    /// struct Health(u32);
+    ///
+    /// #[derive(Component, Clone)]
+    /// struct Poisoned;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn_many((Health(20), Poisoned), 100);
+    /// let poisoned = QueryDescriptor::of::<&Poisoned, ()>();
+    /// assert_eq!(world.batch(&poisoned).remove::<Poisoned>(), Ok(100));
+    /// assert_eq!(world.batch(&poisoned).remove::<Poisoned>(), Ok(0));
+    /// assert_eq!(world.query::<&Health>().count(), 100);
+    /// ```
     #[track_caller]
     pub fn remove<S: ComponentSet>(self) -> Result<usize, EntityError> {
         self.change(EntityManager::remove_from_rows::<S>)
@@ -422,6 +501,22 @@ impl Batch<'_> {
     /// # Errors
     ///
     /// If an entity does not exist, or there is no memory.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component, Clone)]
+    /// struct Lamp;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let lamps: Vec<_> = world.spawn_many(Lamp, 10).collect();
+    /// assert_eq!(world.batch(&lamps[..4]).set_enabled(false), Ok(4));
+    /// assert_eq!(world.query::<&Lamp>().count(), 6);
+    /// assert_eq!(world.batch(&lamps).set_enabled(true), Ok(4));
+    /// assert_eq!(world.query::<&Lamp>().count(), 10);
+    /// ```
     #[track_caller]
     pub fn set_enabled(self, enabled: bool) -> Result<usize, EntityError> {
         self.change(|manager, rows| manager.set_rows_enabled(rows, enabled))

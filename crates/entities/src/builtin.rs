@@ -30,6 +30,23 @@ pub struct Prefab;
 /// A tag for entities that are disabled as a whole: queries skip them.
 ///
 /// See [`EntityManager::set_enabled`](crate::EntityManager::set_enabled). Unity's `Disabled`.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{Component, Disabled, IncludeDisabled, World};
+///
+/// #[derive(Component)]
+/// struct Enemy;
+///
+/// let mut world = World::new("Simulation");
+/// let orc = world.spawn((Enemy, Disabled));
+/// assert!(world.query::<&Enemy>().is_empty());
+/// assert_eq!(world.query_filtered::<&Enemy, IncludeDisabled>().to_entities(), [orc]);
+/// world.set_enabled(orc, true)?;
+/// assert_eq!(world.query::<&Enemy>().count(), 1);
+/// # Ok::<(), ancho_entities::EntityError>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Disabled;
 

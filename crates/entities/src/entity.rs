@@ -38,6 +38,19 @@ impl Entity {
     /// Creates an id from its parts, such as from a file or a message.
     ///
     /// The entity need not exist.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Entity, World};
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let orc = world.spawn(());
+    /// let message = (orc.index(), orc.version());
+    /// let received = Entity::from_parts(message.0, message.1);
+    /// assert_eq!(received, orc);
+    /// assert!(!world.exists(Entity::from_parts(message.0, message.1 + 1)));
+    /// ```
     pub const fn from_parts(index: u32, version: u32) -> Self {
         Self { index, version }
     }
@@ -53,6 +66,19 @@ impl Entity {
     }
 
     /// Returns `true` for [`Entity::NULL`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, Entity, World};
+    ///
+    /// #[derive(Component, Default)]
+    /// struct Target(Entity);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// assert!(Target::default().0.is_null());
+    /// assert!(!world.spawn(()).is_null());
+    /// ```
     pub const fn is_null(self) -> bool {
         self.index == 0 && self.version == 0
     }
@@ -60,6 +86,20 @@ impl Entity {
     /// Returns `true` if this stands for an entity that a command creates: see [`CommandRecorder`](crate::CommandRecorder).
     ///
     /// No entity of a world is a placeholder.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{EntityCommandBuffer, World};
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let mut buffer = EntityCommandBuffer::new();
+    /// let orc = buffer.commands()?.spawn(());
+    /// assert!(orc.is_placeholder());
+    /// world.play(&mut buffer)?;
+    /// assert!(!buffer.resolve(orc).unwrap().is_placeholder());
+    /// # Ok::<(), ancho_entities::CommandError>(())
+    /// ```
     pub const fn is_placeholder(self) -> bool {
         self.index >= 1 << 31
     }
@@ -84,6 +124,16 @@ impl Entity {
     }
 
     /// Returns the id as one number: the version in the upper half, the index in the lower.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::Entity;
+    ///
+    /// let entity = Entity::from_parts(5, 2);
+    /// assert_eq!(entity.to_bits(), 0x0000_0002_0000_0005);
+    /// assert_eq!(Entity::from_bits(entity.to_bits()), entity);
+    /// ```
     pub const fn to_bits(self) -> u64 {
         (self.version as u64) << 32 | self.index as u64
     }

@@ -85,6 +85,22 @@ impl EntityMap {
     ///
     /// Constant if the indices are spread evenly, whatever the order of creation; logarithmic in the number of ranges in the worst
     /// case.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component, Debug, PartialEq)]
+    /// struct Health(u32);
+    ///
+    /// let (mut level, mut game) = (World::new("Level"), World::new("Game"));
+    /// game.spawn_many((), 10);
+    /// let boss = level.spawn(Health(500));
+    /// let map = game.move_entities_from(&mut level)?;
+    /// assert_eq!(game.get(map.get(boss).unwrap()), Ok(&Health(500)));
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
     pub fn get(&self, old: Entity) -> Option<Entity> {
         self.stretch_before(old.index())?.get(old)
     }

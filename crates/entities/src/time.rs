@@ -36,6 +36,25 @@ impl Time {
     }
 
     /// Returns the duration of this update in seconds. Multiply speeds by it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, Query, Time, World};
+    ///
+    /// #[derive(Component)]
+    /// struct Height(f32);
+    ///
+    /// fn fall(mut all: Query<&mut Height>, time: Time) {
+    ///     all.for_each(|height| height.0 -= 2.0 * time.delta());
+    /// }
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let stone = world.spawn(Height(10.0));
+    /// world.add_system(fall);
+    /// world.update(0.25);
+    /// assert_eq!(world.get::<Height>(stone).unwrap().0, 9.5);
+    /// ```
     #[inline]
     pub const fn delta(&self) -> f32 {
         self.delta as f32
@@ -50,6 +69,18 @@ impl Time {
     /// Returns the seconds since the start, including this update.
     ///
     /// The precision lasts: after a year it still resolves ten nanoseconds, where an `f32` does not resolve two seconds.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::World;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// for _ in 0..8 {
+    ///     world.update(0.125);
+    /// }
+    /// assert_eq!(world.time().elapsed(), 1.0);
+    /// ```
     #[inline]
     pub const fn elapsed(&self) -> f64 {
         self.elapsed
@@ -64,6 +95,18 @@ impl Time {
     /// Returns the number of the world's update: 1 in the first, 0 before it, and 0 again after `u64::MAX`.
     ///
     /// All updates of a group within one update of the world have the same number.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::World;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// assert_eq!(world.time().frame(), 0);
+    /// world.update(0.1);
+    /// world.update(0.1);
+    /// assert_eq!(world.time().frame(), 2);
+    /// ```
     #[inline]
     pub const fn frame(&self) -> u64 {
         self.frame

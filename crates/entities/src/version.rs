@@ -47,6 +47,17 @@ impl Version {
     }
 
     /// Returns `true` if this version is after `other`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::Version;
+    ///
+    /// let old = Version::from_number(u32::MAX - 1);
+    /// let new = old.next().next();
+    /// assert_eq!(new.number(), 1, "the numbers wrapped around");
+    /// assert!(new.is_newer_than(old) && !old.is_newer_than(new));
+    /// ```
     #[inline]
     pub const fn is_newer_than(self, other: Self) -> bool {
         other.0 == 0 || (self.0.wrapping_sub(other.0) as i32) > 0

@@ -110,6 +110,20 @@ impl<'w, T: BufferElement> BufferAccessor<'w, T> {
     }
 
     /// Returns the elements of the entity in a row of the chunk, or `None` if the row does not exist.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use ancho_entities::{Buffer, BufferElement, World};
+    /// # #[derive(BufferElement, Debug, PartialEq)]
+    /// # struct Item(u32);
+    /// # let mut world = World::new("Simulation");
+    /// world.spawn_batch([Buffer::from([Item(1)]), Buffer::from([Item(2), Item(3)])]);
+    /// let chunk = world.chunks().next().unwrap();
+    /// let bags = chunk.buffers::<Item>().unwrap();
+    /// assert_eq!(bags.get(1), Some(&[Item(2), Item(3)][..]));
+    /// assert_eq!(bags.get(2), None);
+    /// ```
     #[inline]
     pub fn get(&self, row: usize) -> Option<&'w [T]> {
         // SAFETY: the row is less than the count, and the buffers do not change for the lifetime.

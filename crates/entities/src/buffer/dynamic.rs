@@ -145,6 +145,21 @@ impl<'w, T, S: BufferElement> DynamicBuffer<'w, T, S> {
     }
 
     /// Returns the number of elements that fit without growing.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use ancho_entities::{Buffer, BufferElement, World};
+    /// # let mut world = World::new("Simulation");
+    /// #[derive(BufferElement)]
+    /// #[buffer(inline = 4)]
+    /// struct Item(u32);
+    ///
+    /// let hero = world.spawn(Buffer::from([Item(1)]));
+    /// let items = world.buffer_mut::<Item>(hero)?;
+    /// assert_eq!((items.len(), items.capacity()), (1, 4));
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
     #[inline]
     pub fn capacity(&self) -> usize {
         // SAFETY: the header exists while this borrows it.
@@ -193,6 +208,23 @@ impl<'w, T, S: BufferElement> DynamicBuffer<'w, T, S> {
     /// # Panics
     ///
     /// With A0068 if that exceeds the maximum.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use ancho_entities::{Buffer, BufferElement, World};
+    /// # #[derive(BufferElement)]
+    /// # struct Item(u32);
+    /// # let mut world = World::new("Simulation");
+    /// let hero = world.spawn(Buffer::from([Item(1)]));
+    /// let mut items = world.buffer_mut::<Item>(hero)?;
+    /// items.reserve(1000);
+    /// let capacity = items.capacity();
+    /// assert!(capacity >= 1001);
+    /// items.extend((0..1000).map(Item));
+    /// assert_eq!(items.capacity(), capacity, "it did not grow again");
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
     #[inline]
     #[track_caller]
     pub fn reserve(&mut self, additional: usize) {
@@ -218,6 +250,19 @@ impl<'w, T, S: BufferElement> DynamicBuffer<'w, T, S> {
     }
 
     /// Returns the elements as a mutable slice.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use ancho_entities::{Buffer, BufferElement, World};
+    /// # #[derive(BufferElement, Debug, PartialEq)]
+    /// # struct Item(u32);
+    /// # let mut world = World::new("Simulation");
+    /// let hero = world.spawn(Buffer::from([Item(3), Item(1), Item(2)]));
+    /// world.buffer_mut::<Item>(hero)?.as_mut_slice().sort_by_key(|item| item.0);
+    /// assert_eq!(world.buffer::<Item>(hero)?, [Item(1), Item(2), Item(3)]);
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
     #[inline]
     pub fn as_mut_slice(&mut self) -> &mut [T] {
         // SAFETY: the buffer has `len` elements, borrowed mutably as long as this is.
@@ -347,6 +392,19 @@ impl<T, S: BufferElement> DynamicBuffer<'_, T, S> {
     /// # Panics
     ///
     /// With A0068 if the buffer has `u32::MAX` elements already.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use ancho_entities::{Buffer, BufferElement, World};
+    /// # #[derive(BufferElement, Debug, PartialEq)]
+    /// # struct Hit(u32);
+    /// # let mut world = World::new("Simulation");
+    /// let orc = world.spawn(Buffer::<Hit>::from([Hit(5)]));
+    /// world.buffer_mut::<Hit>(orc)?.push(Hit(8));
+    /// assert_eq!(world.buffer::<Hit>(orc)?, [Hit(5), Hit(8)]);
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
     #[inline]
     #[track_caller]
     pub fn push(&mut self, element: T) {
@@ -366,6 +424,19 @@ impl<T, S: BufferElement> DynamicBuffer<'_, T, S> {
     }
 
     /// Removes and returns the last element.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use ancho_entities::{Buffer, BufferElement, World};
+    /// # #[derive(BufferElement, Debug, PartialEq)]
+    /// # struct Order(u32);
+    /// # let mut world = World::new("Simulation");
+    /// let worker = world.spawn(Buffer::from([Order(1), Order(2)]));
+    /// let mut orders = world.buffer_mut::<Order>(worker)?;
+    /// assert_eq!((orders.pop(), orders.pop(), orders.pop()), (Some(Order(2)), Some(Order(1)), None));
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
     #[inline]
     pub fn pop(&mut self) -> Option<T> {
         let last = self.len().checked_sub(1)?;
@@ -416,6 +487,20 @@ impl<T, S: BufferElement> DynamicBuffer<'_, T, S> {
     /// # Panics
     ///
     /// With A0066 if the index is out of bounds.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use ancho_entities::{Buffer, BufferElement, World};
+    /// # #[derive(BufferElement, Debug, PartialEq)]
+    /// # struct Item(u32);
+    /// # let mut world = World::new("Simulation");
+    /// let hero = world.spawn(Buffer::from([Item(1), Item(2), Item(3)]));
+    /// let mut items = world.buffer_mut::<Item>(hero)?;
+    /// assert_eq!(items.remove(0), Item(1));
+    /// assert_eq!(*items, [Item(2), Item(3)]);
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
     #[track_caller]
     pub fn remove(&mut self, index: usize) -> T {
         let len = self.len();
@@ -437,6 +522,20 @@ impl<T, S: BufferElement> DynamicBuffer<'_, T, S> {
     /// # Panics
     ///
     /// With A0066 if the index is out of bounds.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use ancho_entities::{Buffer, BufferElement, World};
+    /// # #[derive(BufferElement, Debug, PartialEq)]
+    /// # struct Item(u32);
+    /// # let mut world = World::new("Simulation");
+    /// let hero = world.spawn(Buffer::from([Item(1), Item(2), Item(3)]));
+    /// let mut items = world.buffer_mut::<Item>(hero)?;
+    /// assert_eq!(items.swap_remove(0), Item(1));
+    /// assert_eq!(*items, [Item(3), Item(2)]);
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
     #[track_caller]
     pub fn swap_remove(&mut self, index: usize) -> T {
         let len = self.len();
@@ -535,6 +634,22 @@ impl<T, S: BufferElement> DynamicBuffer<'_, T, S> {
     /// Removes all elements from index `len` on. The capacity stays.
     ///
     /// Does nothing if the buffer has fewer elements.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use ancho_entities::{Buffer, BufferElement, World};
+    /// # #[derive(BufferElement, Debug, PartialEq)]
+    /// # struct Item(u32);
+    /// # let mut world = World::new("Simulation");
+    /// let hero = world.spawn(Buffer::from([Item(1), Item(2), Item(3)]));
+    /// let mut items = world.buffer_mut::<Item>(hero)?;
+    /// items.truncate(5);
+    /// assert_eq!(items.len(), 3);
+    /// items.truncate(1);
+    /// assert_eq!(*items, [Item(1)]);
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
     pub fn truncate(&mut self, len: usize) {
         let old = self.len();
         if len < old {
@@ -548,6 +663,20 @@ impl<T, S: BufferElement> DynamicBuffer<'_, T, S> {
     }
 
     /// Removes all elements. The capacity stays.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use ancho_entities::{Buffer, BufferElement, World};
+    /// # #[derive(BufferElement)]
+    /// # struct Hit(u32);
+    /// # let mut world = World::new("Simulation");
+    /// let orc = world.spawn((0..100).map(Hit).collect::<Buffer<Hit>>());
+    /// let mut hits = world.buffer_mut::<Hit>(orc)?;
+    /// hits.clear();
+    /// assert!(hits.is_empty() && hits.capacity() >= 100);
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
     pub fn clear(&mut self) {
         self.truncate(0);
     }
@@ -557,6 +686,22 @@ impl<T, S: BufferElement> DynamicBuffer<'_, T, S> {
     /// # Panics
     ///
     /// With A0068 if `len` exceeds the maximum.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use ancho_entities::{Buffer, BufferElement, World};
+    /// # #[derive(BufferElement, Clone, Debug, PartialEq)]
+    /// # struct Slot(u32);
+    /// # let mut world = World::new("Simulation");
+    /// let chest = world.spawn(Buffer::from([Slot(7)]));
+    /// let mut slots = world.buffer_mut::<Slot>(chest)?;
+    /// slots.resize(3, Slot(0));
+    /// assert_eq!(*slots, [Slot(7), Slot(0), Slot(0)]);
+    /// slots.resize(1, Slot(0));
+    /// assert_eq!(*slots, [Slot(7)]);
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
     #[track_caller]
     pub fn resize(&mut self, len: usize, element: T)
     where
@@ -595,6 +740,20 @@ impl<T, S: BufferElement> DynamicBuffer<'_, T, S> {
     /// # Panics
     ///
     /// With A0068 if the length exceeds the maximum. If cloning an element panics, the clones before it stay in the buffer.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use ancho_entities::{Buffer, BufferElement, World};
+    /// # #[derive(BufferElement, Clone, Debug, PartialEq)]
+    /// # struct Waypoint(u32);
+    /// # let mut world = World::new("Simulation");
+    /// let guard = world.spawn(Buffer::from([Waypoint(1)]));
+    /// let detour = [Waypoint(4), Waypoint(5)];
+    /// world.buffer_mut::<Waypoint>(guard)?.extend_from_slice(&detour);
+    /// assert_eq!(world.buffer::<Waypoint>(guard)?, [Waypoint(1), Waypoint(4), Waypoint(5)]);
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
     #[track_caller]
     pub fn extend_from_slice(&mut self, elements: &[T])
     where
@@ -609,6 +768,20 @@ impl<T, S: BufferElement> DynamicBuffer<'_, T, S> {
     ///
     /// With A0068 if the length exceeds the maximum; the buffer is unchanged then. If cloning an element panics, the clones before
     /// it stay in the buffer.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use ancho_entities::{Buffer, BufferElement, World};
+    /// # #[derive(BufferElement, Clone, Debug, PartialEq)]
+    /// # struct Waypoint(u32);
+    /// # let mut world = World::new("Simulation");
+    /// let guard = world.spawn(Buffer::from([Waypoint(1), Waypoint(2), Waypoint(3)]));
+    /// let route = [Waypoint(8), Waypoint(9)];
+    /// world.buffer_mut::<Waypoint>(guard)?.copy_from(&route);
+    /// assert_eq!(world.buffer::<Waypoint>(guard)?, route);
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
     #[track_caller]
     pub fn copy_from(&mut self, elements: &[T])
     where

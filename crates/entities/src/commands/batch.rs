@@ -98,6 +98,24 @@ impl BatchCommands<'_> {
     /// Destroys the entities.
     ///
     /// Reorders query results at playback: see [`Query::to_entities`](crate::Query::to_entities).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, EntityCommandBuffer, QueryDescriptor, World};
+    ///
+    /// #[derive(Component, Clone)]
+    /// struct Bullet;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn_many(Bullet, 100);
+    /// let player = world.spawn(());
+    /// let mut buffer = EntityCommandBuffer::new();
+    /// buffer.commands()?.batch(QueryDescriptor::of::<&Bullet, ()>()).despawn();
+    /// world.play(&mut buffer)?;
+    /// assert_eq!(world.all_entities(), [player]);
+    /// # Ok::<(), ancho_entities::CommandError>(())
+    /// ```
     pub fn despawn(self) {
         self.record(Despawn);
     }
@@ -105,6 +123,23 @@ impl BatchCommands<'_> {
     /// Adds clones of components to each entity, and replaces those that it has.
     ///
     /// Reorders query results at playback: see [`Query::to_entities`](crate::Query::to_entities).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, EntityCommandBuffer, With, World};
+    ///
+    /// #[derive(Component, Clone)]
+    /// struct Burning;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let trees: Vec<_> = world.spawn_many((), 10).collect();
+    /// let mut buffer = EntityCommandBuffer::new();
+    /// buffer.commands()?.batch(&trees[..3]).add(Burning);
+    /// world.play(&mut buffer)?;
+    /// assert_eq!(world.query_filtered::<(), With<Burning>>().to_entities(), trees[..3]);
+    /// # Ok::<(), ancho_entities::CommandError>(())
+    /// ```
     pub fn add<S: CloneSet>(self, set: S) {
         self.record(Write::<S, true>(set));
     }
@@ -114,6 +149,23 @@ impl BatchCommands<'_> {
     /// An entity without all of them is refused. Members of a [`Linked`](crate::Linked) group without all of them are skipped.
     ///
     /// A single [`Shared`](crate::Shared) value of a slice or a query changes whole chunks without moving their rows.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, EntityCommandBuffer, QueryDescriptor, World};
+    ///
+    /// #[derive(Component, Clone)]
+    /// struct Health(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn_batch([Health(3), Health(8)]);
+    /// let mut buffer = EntityCommandBuffer::new();
+    /// buffer.commands()?.batch(QueryDescriptor::of::<&Health, ()>()).set(Health(20));
+    /// world.play(&mut buffer)?;
+    /// assert!(world.query::<&Health>().iter().all(|health| health.0 == 20));
+    /// # Ok::<(), ancho_entities::CommandError>(())
+    /// ```
     pub fn set<S: CloneSet>(self, set: S) {
         self.record(Write::<S, false>(set));
     }
@@ -138,6 +190,23 @@ impl BatchCommands<'_> {
     /// Removes those of the components that an entity has from each entity.
     ///
     /// Reorders query results at playback: see [`Query::to_entities`](crate::Query::to_entities).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, EntityCommandBuffer, QueryDescriptor, World};
+    ///
+    /// #[derive(Component, Clone)]
+    /// struct Wet;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn_many(Wet, 100);
+    /// let mut buffer = EntityCommandBuffer::new();
+    /// buffer.commands()?.batch(QueryDescriptor::of::<&Wet, ()>()).remove::<Wet>();
+    /// world.play(&mut buffer)?;
+    /// assert_eq!((world.query::<&Wet>().count(), world.entity_count()), (0, 100));
+    /// # Ok::<(), ancho_entities::CommandError>(())
+    /// ```
     pub fn remove<S: ComponentSet>(self) {
         self.record(Remove::<S>(PhantomData));
     }

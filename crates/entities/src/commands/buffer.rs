@@ -78,6 +78,21 @@ pub struct EntityCommandBuffer {
 
 impl EntityCommandBuffer {
     /// Creates a buffer that is played once and then cleared.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{EntityCommandBuffer, World};
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let mut buffer = EntityCommandBuffer::new();
+    /// buffer.commands()?.spawn(());
+    /// world.play(&mut buffer)?;
+    /// assert!(buffer.commands().is_err(), "it was played");
+    /// buffer.clear()?;
+    /// buffer.commands()?.spawn(());
+    /// # Ok::<(), ancho_entities::CommandError>(())
+    /// ```
     #[track_caller]
     pub fn new() -> Self {
         Self {
@@ -114,6 +129,19 @@ impl EntityCommandBuffer {
     }
 
     /// Names the buffer in error messages.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Entity, EntityCommandBuffer, World};
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let mut buffer = EntityCommandBuffer::new().named("loot");
+    /// buffer.commands()?.add(Entity::NULL, ());
+    /// let error = world.play(&mut buffer).unwrap_err();
+    /// assert!(error.to_string().contains("loot"));
+    /// # Ok::<(), ancho_entities::CommandError>(())
+    /// ```
     #[must_use]
     pub fn named(self, name: &'static str) -> Self {
         Self { log: self.log.named(name), ..self }
@@ -182,6 +210,20 @@ impl EntityCommandBuffer {
     ///
     /// Returns `None` for placeholders of other buffers, and, if a command has failed, for entities that were not created. Returns
     /// entities that are not placeholders as they are.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{EntityCommandBuffer, World};
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let mut buffer = EntityCommandBuffer::new();
+    /// let orc = buffer.commands()?.spawn(());
+    /// assert_eq!(buffer.resolve(orc), None, "not played yet");
+    /// world.play(&mut buffer)?;
+    /// assert!(world.exists(buffer.resolve(orc).unwrap()));
+    /// # Ok::<(), ancho_entities::CommandError>(())
+    /// ```
     pub fn resolve(&self, entity: Entity) -> Option<Entity> {
         let log = self.log.get().ok()?;
         if !entity.is_placeholder() {
@@ -191,6 +233,22 @@ impl EntityCommandBuffer {
     }
 
     /// Returns the number of recorded commands, or 0 while a job records.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{EntityCommandBuffer, World};
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let mut buffer = EntityCommandBuffer::new();
+    /// let commands = buffer.commands()?;
+    /// let orc = commands.spawn(());
+    /// commands.set_name(orc, "Grishnákh");
+    /// assert_eq!(buffer.len(), 2);
+    /// world.play(&mut buffer)?;
+    /// assert_eq!(buffer.len(), 0);
+    /// # Ok::<(), ancho_entities::CommandError>(())
+    /// ```
     pub fn len(&self) -> usize {
         self.log.get().map_or(0, |log| if log.is_played && !log.reusable { 0 } else { log.len() })
     }
@@ -242,6 +300,21 @@ impl EntityCommandBuffer {
     /// # Errors
     ///
     /// If an incomplete job records in the buffer (A0003).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{EntityCommandBuffer, World};
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let mut buffer = EntityCommandBuffer::new();
+    /// buffer.commands()?.spawn_many((), 10);
+    /// buffer.clear()?;
+    /// buffer.commands()?.spawn(());
+    /// world.play(&mut buffer)?;
+    /// assert_eq!(world.entity_count(), 1);
+    /// # Ok::<(), ancho_entities::CommandError>(())
+    /// ```
     pub fn clear(&mut self) -> Result<(), CommandError> {
         let log = self.log.get_mut().map_err(CommandError::InUse)?;
         self.should_play = true;
@@ -424,6 +497,25 @@ impl EntityManager {
     ///
     /// The order of entities in chunks follows from the commands alone. Coalesced commands add entities to an archetype in the
     /// order in which the commands first name them.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, EntityCommandBuffer, EntityManager, World};
+    ///
+    /// #[derive(Component)]
+    /// struct Coin;
+    ///
+    /// fn drop_coins(entities: &mut EntityManager) {
+    ///     let mut buffer = EntityCommandBuffer::new();
+    ///     buffer.commands().unwrap().spawn_batch([Coin, Coin, Coin]);
+    ///     entities.play(&mut buffer).unwrap();
+    /// }
+    ///
+    /// let mut world = World::new("Simulation");
+    /// drop_coins(&mut world);
+    /// assert_eq!(world.query::<&Coin>().count(), 3);
+    /// ```
     #[track_caller]
     pub fn play(&mut self, buffer: &mut EntityCommandBuffer) -> Result<(), CommandError> {
         let at = Location::caller();

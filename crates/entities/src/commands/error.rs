@@ -112,6 +112,22 @@ impl PlaybackStopped {
     }
 
     /// Returns the cause.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{
+    ///     CommandError, CommandFault, Entity, EntityCommandBuffer, EntityError, World,
+    /// };
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let mut buffer = EntityCommandBuffer::new();
+    /// buffer.commands()?.add(Entity::NULL, ());
+    /// let Err(CommandError::Stopped(stopped)) = world.play(&mut buffer) else { unreachable!() };
+    /// assert_eq!(stopped.number(), 1);
+    /// assert!(matches!(stopped.fault(), CommandFault::Entity(EntityError::NoSuchEntity { .. })));
+    /// # Ok::<(), CommandError>(())
+    /// ```
     pub fn fault(&self) -> CommandFault {
         self.stopped.fault
     }

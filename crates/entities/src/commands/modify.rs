@@ -21,6 +21,21 @@ impl CommandRecorder {
     /// Destroys an entity. As [`EntityManager::despawn`](crate::EntityManager::despawn).
     ///
     /// Reorders query results at playback: see [`Query::to_entities`](crate::Query::to_entities).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{EntityCommandBuffer, World};
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let orc = world.spawn(());
+    /// let mut buffer = EntityCommandBuffer::new();
+    /// buffer.commands()?.despawn(orc);
+    /// assert!(world.exists(orc));
+    /// world.play(&mut buffer)?;
+    /// assert!(!world.exists(orc));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[inline(always)]
     pub fn despawn(&mut self, entity: Entity) {
         self.record(entity, Despawn);
@@ -32,6 +47,24 @@ impl CommandRecorder {
     ///
     /// Adding a clone of a kept [`Shared`](crate::Shared) allocates nothing, unless it contains a placeholder: then it is replaced
     /// by a clone of the value.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, EntityCommandBuffer, World};
+    ///
+    /// #[derive(Component, Debug, PartialEq)]
+    /// struct Poisoned(f32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let orc = world.spawn(());
+    /// let mut buffer = EntityCommandBuffer::new();
+    /// buffer.commands()?.add(orc, Poisoned(3.0));
+    /// assert!(!world.has::<Poisoned>(orc));
+    /// world.play(&mut buffer)?;
+    /// assert_eq!(world.get(orc), Ok(&Poisoned(3.0)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[inline(always)]
     pub fn add<S: ComponentSet>(&mut self, entity: Entity, set: S) {
         self.record(entity, WriteSet::<S, true>(set));
@@ -40,6 +73,23 @@ impl CommandRecorder {
     /// Replaces components of an entity, which has all of them. As [`EntityManager::set`](crate::EntityManager::set).
     ///
     /// With a shared component it reorders query results at playback: see [`Query::to_entities`](crate::Query::to_entities).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, EntityCommandBuffer, World};
+    ///
+    /// #[derive(Component, Debug, PartialEq)]
+    /// struct Health(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let orc = world.spawn(Health(20));
+    /// let mut buffer = EntityCommandBuffer::new();
+    /// buffer.commands()?.set(orc, Health(5));
+    /// world.play(&mut buffer)?;
+    /// assert_eq!(world.get(orc), Ok(&Health(5)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[inline(always)]
     pub fn set<S: ComponentSet>(&mut self, entity: Entity, set: S) {
         self.record(entity, WriteSet::<S, false>(set));
@@ -48,6 +98,26 @@ impl CommandRecorder {
     /// Removes those of the components that an entity has. As [`EntityManager::remove`](crate::EntityManager::remove).
     ///
     /// Reorders query results at playback: see [`Query::to_entities`](crate::Query::to_entities).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, EntityCommandBuffer, World};
+    ///
+    /// #[derive(Component)]
+    /// struct Health(u32);
+    ///
+    /// #[derive(Component)]
+    /// struct Poisoned;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let orc = world.spawn((Health(20), Poisoned));
+    /// let mut buffer = EntityCommandBuffer::new();
+    /// buffer.commands()?.remove::<Poisoned>(orc);
+    /// world.play(&mut buffer)?;
+    /// assert!(world.has::<Health>(orc) && !world.has::<Poisoned>(orc));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[inline(always)]
     pub fn remove<S: ComponentSet>(&mut self, entity: Entity) {
         self.record(entity, Remove::<S>(PhantomData));
@@ -72,6 +142,23 @@ impl CommandRecorder {
     /// Adds a buffer with these elements to an entity, or replaces its elements.
     ///
     /// Reorders query results at playback: see [`Query::to_entities`](crate::Query::to_entities).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{BufferElement, EntityCommandBuffer, World};
+    ///
+    /// #[derive(BufferElement, Debug, PartialEq)]
+    /// struct Waypoint(f32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let guard = world.spawn(());
+    /// let mut buffer = EntityCommandBuffer::new();
+    /// buffer.commands()?.add_buffer(guard, [Waypoint(0.0), Waypoint(8.0)]);
+    /// world.play(&mut buffer)?;
+    /// assert_eq!(world.buffer::<Waypoint>(guard)?, [Waypoint(0.0), Waypoint(8.0)]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn add_buffer<T: BufferElement>(
         &mut self,
         entity: Entity,
@@ -81,6 +168,23 @@ impl CommandRecorder {
     }
 
     /// Replaces the elements of an entity's buffer.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Buffer, BufferElement, EntityCommandBuffer, World};
+    ///
+    /// #[derive(BufferElement, Debug, PartialEq)]
+    /// struct Waypoint(f32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let guard = world.spawn(Buffer::from([Waypoint(0.0), Waypoint(8.0)]));
+    /// let mut buffer = EntityCommandBuffer::new();
+    /// buffer.commands()?.set_buffer(guard, [Waypoint(3.0)]);
+    /// world.play(&mut buffer)?;
+    /// assert_eq!(world.buffer::<Waypoint>(guard)?, [Waypoint(3.0)]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn set_buffer<T: BufferElement>(
         &mut self,
         entity: Entity,
@@ -90,12 +194,47 @@ impl CommandRecorder {
     }
 
     /// Appends an element to an entity's buffer.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Buffer, BufferElement, EntityCommandBuffer, World};
+    ///
+    /// #[derive(BufferElement, Debug, PartialEq)]
+    /// struct Hit(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let orc = world.spawn(Buffer::from([Hit(5)]));
+    /// let mut buffer = EntityCommandBuffer::new();
+    /// buffer.commands()?.append(orc, Hit(8));
+    /// world.play(&mut buffer)?;
+    /// assert_eq!(world.buffer::<Hit>(orc)?, [Hit(5), Hit(8)]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn append<T: BufferElement>(&mut self, entity: Entity, element: T) {
         self.record(entity, Append(element));
     }
 
     /// Enables or disables a component of an entity. As
     /// [`EntityManager::set_component_enabled`](crate::EntityManager::set_component_enabled).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, EntityCommandBuffer, World};
+    ///
+    /// #[derive(Component)]
+    /// #[component(enableable)]
+    /// struct Engine;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let car = world.spawn(Engine);
+    /// let mut buffer = EntityCommandBuffer::new();
+    /// buffer.commands()?.set_component_enabled::<Engine>(car, false);
+    /// world.play(&mut buffer)?;
+    /// assert!(!world.is_component_enabled::<Engine>(car)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn set_component_enabled<T: Component>(&mut self, entity: Entity, enabled: bool) {
         self.set_type_enabled(entity, ComponentType::of::<T>(), enabled);
     }
@@ -109,6 +248,24 @@ impl CommandRecorder {
     /// Enables or disables an entity with its group. As [`EntityManager::set_enabled`](crate::EntityManager::set_enabled).
     ///
     /// Reorders query results at playback: see [`Query::to_entities`](crate::Query::to_entities).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, EntityCommandBuffer, World};
+    ///
+    /// #[derive(Component)]
+    /// struct Enemy;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let orc = world.spawn(Enemy);
+    /// let mut buffer = EntityCommandBuffer::new();
+    /// buffer.commands()?.set_enabled(orc, false);
+    /// world.play(&mut buffer)?;
+    /// assert!(world.exists(orc));
+    /// assert!(world.query::<&Enemy>().is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn set_enabled(&mut self, entity: Entity, enabled: bool) {
         self.record(entity, SetEnabled(enabled));
     }
@@ -127,6 +284,21 @@ impl CommandRecorder {
     }
 
     /// Names an entity in messages and tools. An empty name removes it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{EntityCommandBuffer, World};
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let mut buffer = EntityCommandBuffer::new();
+    /// let commands = buffer.commands()?;
+    /// let dragon = commands.spawn(());
+    /// commands.set_name(dragon, "Smaug");
+    /// world.play(&mut buffer)?;
+    /// assert_eq!(world.entity_name(buffer.resolve(dragon).unwrap()), Some("Smaug"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn set_name(&mut self, entity: Entity, name: &str) {
         self.record_list(entity, SetName, name.bytes());
     }

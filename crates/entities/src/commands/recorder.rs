@@ -205,6 +205,26 @@ impl<'w> Commands<'w> {
     /// # Panics
     ///
     /// As [`CommandRecorder::spawn`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Commands, Component, World};
+    ///
+    /// #[derive(Component)]
+    /// struct Arrow(f32);
+    ///
+    /// fn shoot(mut commands: Commands) {
+    ///     let arrow = commands.spawn(Arrow(30.0));
+    ///     commands.set_name(arrow, "first arrow");
+    /// }
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.add_system(shoot);
+    /// world.update(0.1);
+    /// assert_eq!(world.query::<&Arrow>().single().unwrap().0, 30.0);
+    /// assert_eq!(world.entity_name(world.all_entities()[0]), Some("first arrow"));
+    /// ```
     #[inline(always)]
     #[track_caller]
     pub fn spawn<S: ComponentSet>(&mut self, set: S) -> Entity {
@@ -217,6 +237,22 @@ impl<'w> Commands<'w> {
     /// # Panics
     ///
     /// As [`CommandRecorder::spawn`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, EntityCommandBuffer, World};
+    ///
+    /// #[derive(Component, Clone)]
+    /// struct Health(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let mut buffer = EntityCommandBuffer::new();
+    /// let orcs = world.commands(&mut buffer)?.spawn_many(Health(20), 50).to_vec();
+    /// world.play(&mut buffer)?;
+    /// assert_eq!(world.query::<&Health>().to_entities(), orcs);
+    /// # Ok::<(), ancho_entities::CommandError>(())
+    /// ```
     #[track_caller]
     pub fn spawn_many<S: CloneSet>(&mut self, set: S, count: usize) -> &[Entity] {
         self.recorder.spawn_many(set, count);
@@ -228,6 +264,22 @@ impl<'w> Commands<'w> {
     /// # Panics
     ///
     /// As [`CommandRecorder::spawn`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, EntityCommandBuffer, World};
+    ///
+    /// #[derive(Component, Debug, PartialEq)]
+    /// struct Card(u32);
+    ///
+    /// let mut world = World::new("Game");
+    /// let mut buffer = EntityCommandBuffer::new();
+    /// let deck = world.commands(&mut buffer)?.spawn_batch((1..=52).map(Card)).to_vec();
+    /// world.play(&mut buffer)?;
+    /// assert_eq!(world.get(deck[51]), Ok(&Card(52)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[track_caller]
     pub fn spawn_batch<I>(&mut self, sets: I) -> &[Entity]
     where
@@ -265,6 +317,23 @@ impl<'w> Commands<'w> {
     /// # Panics
     ///
     /// As [`CommandRecorder::spawn`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, EntityCommandBuffer, Prefab, World};
+    ///
+    /// #[derive(Component, Clone, Debug, PartialEq)]
+    /// struct Damage(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let prefab = world.spawn((Prefab, Damage(7)));
+    /// let mut buffer = EntityCommandBuffer::new();
+    /// let bullet = world.commands(&mut buffer)?.instantiate(prefab);
+    /// world.play(&mut buffer)?;
+    /// assert_eq!(world.get(bullet), Ok(&Damage(7)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[track_caller]
     pub fn instantiate(&mut self, source: Entity) -> Entity {
         self.recorder.instantiate(source);

@@ -35,6 +35,23 @@ impl CommandRecorder {
     /// # Panics
     ///
     /// As [`spawn`](Self::spawn).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, EntityCommandBuffer, World};
+    ///
+    /// #[derive(Component, Clone)]
+    /// struct Health(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let mut buffer = EntityCommandBuffer::new();
+    /// let orcs = buffer.commands()?.spawn_many(Health(20), 50);
+    /// assert!(orcs.iter().all(|orc| orc.is_placeholder()));
+    /// world.play(&mut buffer)?;
+    /// assert_eq!(world.query::<&Health>().count(), 50);
+    /// # Ok::<(), ancho_entities::CommandError>(())
+    /// ```
     #[track_caller]
     pub fn spawn_many<S: CloneSet>(&mut self, set: S, count: usize) -> Placeholders {
         let created = self.take_placeholders(count);
@@ -49,6 +66,23 @@ impl CommandRecorder {
     /// # Panics
     ///
     /// As [`spawn`](Self::spawn).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, EntityCommandBuffer, World};
+    ///
+    /// #[derive(Component, Debug, PartialEq)]
+    /// struct Card(u32);
+    ///
+    /// let mut world = World::new("Game");
+    /// let mut buffer = EntityCommandBuffer::new();
+    /// let deck = buffer.commands()?.spawn_batch((1..=52).map(Card));
+    /// world.play(&mut buffer)?;
+    /// let last = buffer.resolve(deck.get(51).unwrap()).unwrap();
+    /// assert_eq!(world.get(last), Ok(&Card(52)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[track_caller]
     pub fn spawn_batch<I>(&mut self, sets: I) -> Placeholders
     where
@@ -69,6 +103,23 @@ impl CommandRecorder {
     /// # Panics
     ///
     /// As [`spawn`](Self::spawn).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, EntityCommandBuffer, World};
+    ///
+    /// #[derive(Component, Default, Debug, PartialEq)]
+    /// struct Score(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let players = world.archetype::<Score>();
+    /// let mut buffer = EntityCommandBuffer::new();
+    /// let player = buffer.commands()?.create(players);
+    /// world.play(&mut buffer)?;
+    /// assert_eq!(world.get(buffer.resolve(player).unwrap()), Ok(&Score(0)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[track_caller]
     pub fn create(&mut self, archetype: Archetype) -> Entity {
         self.create_many(archetype, 1).target()
@@ -93,6 +144,25 @@ impl CommandRecorder {
     /// # Panics
     ///
     /// As [`spawn`](Self::spawn).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, EntityCommandBuffer, Prefab, World};
+    ///
+    /// #[derive(Component, Clone)]
+    /// struct Health(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let prefab = world.spawn((Prefab, Health(20)));
+    /// let mut buffer = EntityCommandBuffer::new();
+    /// let commands = buffer.commands()?;
+    /// let boss = commands.instantiate(prefab);
+    /// commands.set(boss, Health(500));
+    /// world.play(&mut buffer)?;
+    /// assert_eq!(world.query::<&Health>().single()?.0, 500);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[track_caller]
     pub fn instantiate(&mut self, source: Entity) -> Entity {
         self.instantiate_many(source, 1).target()

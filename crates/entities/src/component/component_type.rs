@@ -33,6 +33,19 @@ impl ComponentType {
     /// # Panics
     ///
     /// With A0062 if another type has its name.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, ComponentType};
+    ///
+    /// #[derive(Component)]
+    /// struct Position([f32; 3]);
+    ///
+    /// let position = ComponentType::of::<Position>();
+    /// assert_eq!((position.size(), position.align()), (12, 4));
+    /// assert_eq!(position, ComponentType::of::<Position>());
+    /// ```
     #[inline]
     pub fn of<T: Component>() -> Self {
         Self(registry::info_of::<T>(T::slot(), TypeInfo::of::<T>))
@@ -50,6 +63,20 @@ impl ComponentType {
     }
 
     /// Returns the registered type with this name.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, ComponentType};
+    ///
+    /// #[derive(Component)]
+    /// #[component(name = "game::Mana")]
+    /// struct Mana(u32);
+    ///
+    /// let mana = ComponentType::of::<Mana>();
+    /// assert_eq!(ComponentType::find(mana.name()), Some(mana));
+    /// assert_eq!(ComponentType::find("game::Unknown"), None);
+    /// ```
     pub fn find(name: &str) -> Option<Self> {
         registry::find(name).map(Self)
     }
@@ -114,6 +141,22 @@ impl ComponentType {
     }
 
     /// Returns `true` if the component can be enabled and disabled per entity.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, ComponentType};
+    ///
+    /// #[derive(Component)]
+    /// #[component(enableable)]
+    /// struct Engine;
+    ///
+    /// #[derive(Component)]
+    /// struct Wheel;
+    ///
+    /// assert!(ComponentType::of::<Engine>().is_enableable());
+    /// assert!(!ComponentType::of::<Wheel>().is_enableable());
+    /// ```
     pub fn is_enableable(self) -> bool {
         self.0.enableable
     }

@@ -24,6 +24,21 @@ impl EntityManager {
     /// # Errors
     ///
     /// If the entity does not exist, or lacks the component.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, EntityError, World};
+    ///
+    /// #[derive(Component, Debug, PartialEq)]
+    /// struct Health(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let orc = world.spawn(Health(20));
+    /// let stone = world.spawn(());
+    /// assert_eq!(world.get::<Health>(orc), Ok(&Health(20)));
+    /// assert!(matches!(world.get::<Health>(stone), Err(EntityError::MissingComponent { .. })));
+    /// ```
     #[inline]
     pub fn get<T: Component>(&self, entity: Entity) -> Result<&T, EntityError> {
         let value = self.find_value(entity, ComponentType::of::<T>())?;
@@ -46,6 +61,23 @@ impl EntityManager {
     /// # Errors
     ///
     /// If the entity does not exist, or lacks the component. If the memory is shared with a fork, and a copy cannot be allocated.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component)]
+    /// struct Health(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let orc = world.spawn(Health(20));
+    /// world.get_mut::<Health>(orc)?.0 -= 5;
+    /// assert_eq!(world.get::<Health>(orc)?.0, 15);
+    /// world.despawn(orc)?;
+    /// assert!(world.get_mut::<Health>(orc).is_err());
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
     #[inline]
     pub fn get_mut<T: Component>(&mut self, entity: Entity) -> Result<&mut T, EntityError> {
         let (column, row) = self.column_mut(entity, ComponentType::of::<T>())?;
@@ -73,6 +105,24 @@ impl EntityManager {
     }
 
     /// Returns whether an entity exists and has all these components.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component)]
+    /// struct Sword;
+    ///
+    /// #[derive(Component)]
+    /// struct Shield;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let knight = world.spawn((Sword, Shield));
+    /// let thief = world.spawn(Sword);
+    /// assert!(world.has::<(Sword, Shield)>(knight));
+    /// assert!(world.has::<Sword>(thief) && !world.has::<(Sword, Shield)>(thief));
+    /// ```
     #[inline]
     pub fn has<S: ComponentSet>(&self, entity: Entity) -> bool {
         let Some(location) = self.storage.table.locate(entity) else { return false };
@@ -83,6 +133,21 @@ impl EntityManager {
     }
 
     /// Returns whether an entity exists and has this component.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, ComponentType, World};
+    ///
+    /// #[derive(Component)]
+    /// struct Sword;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let (knight, monk) = (world.spawn(Sword), world.spawn(()));
+    /// let sword = ComponentType::of::<Sword>();
+    /// assert!(world.has_type(knight, sword));
+    /// assert!(!world.has_type(monk, sword));
+    /// ```
     pub fn has_type(&self, entity: Entity, ty: ComponentType) -> bool {
         self.storage.archetype_of(entity).is_some_and(|archetype| archetype.shape.has(ty))
     }
@@ -95,6 +160,24 @@ impl EntityManager {
     ///
     /// If the entity does not exist, or lacks one of them: then none is replaced. If the memory is shared with a fork, and a copy cannot
     /// be allocated.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component, Debug, PartialEq)]
+    /// struct Health(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let orc = world.spawn(Health(20));
+    /// world.set(orc, Health(35)).unwrap();
+    /// assert_eq!(world.get(orc), Ok(&Health(35)));
+    ///
+    /// let stone = world.spawn(());
+    /// assert_eq!(world.set(stone, Health(1)).unwrap_err().value, Health(1));
+    /// assert!(!world.has::<Health>(stone));
+    /// ```
     pub fn set<S: ComponentSet>(
         &mut self,
         entity: Entity,
@@ -170,6 +253,21 @@ impl EntityManager {
     ///
     /// If one of them does not exist, or they have different components. If the memory is shared with a fork, and a copy cannot be
     /// allocated.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component, Debug, PartialEq)]
+    /// struct Cell(char);
+    ///
+    /// let mut world = World::new("Puzzle");
+    /// let (left, right) = (world.spawn(Cell('A')), world.spawn(Cell('B')));
+    /// world.swap_components(left, right)?;
+    /// assert_eq!((world.get(left)?, world.get(right)?), (&Cell('B'), &Cell('A')));
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
     pub fn swap_components(&mut self, left: Entity, right: Entity) -> Result<(), EntityError> {
         let (from, to) = (self.locate(left)?, self.locate(right)?);
         let archetype = self.storage.chunks[from.chunk].archetype;
@@ -653,6 +751,23 @@ impl EntityManager {
     /// # Errors
     ///
     /// The errors of [`set_component_enabled`](Self::set_component_enabled).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, ComponentType, World};
+    ///
+    /// #[derive(Component)]
+    /// #[component(enableable)]
+    /// struct Engine;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let car = world.spawn(Engine);
+    /// world.set_type_enabled(car, ComponentType::of::<Engine>(), false)?;
+    /// assert!(!world.is_component_enabled::<Engine>(car)?);
+    /// assert!(world.has::<Engine>(car), "the component stays");
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
     #[inline]
     pub fn set_type_enabled(
         &mut self,
@@ -748,6 +863,23 @@ impl EntityManager {
     /// # Errors
     ///
     /// If the entity does not exist, or lacks the component.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component)]
+    /// #[component(enableable)]
+    /// struct Stunned(f32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let orc = world.spawn(Stunned(1.5));
+    /// assert!(world.is_component_enabled::<Stunned>(orc)?);
+    /// world.set_component_enabled::<Stunned>(orc, false)?;
+    /// assert!(!world.is_component_enabled::<Stunned>(orc)?);
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
     pub fn is_component_enabled<T: Component>(&self, entity: Entity) -> Result<bool, EntityError> {
         self.is_type_enabled(entity, ComponentType::of::<T>())
     }

@@ -40,6 +40,24 @@ impl EntityManager {
     /// # Complexity
     ///
     /// A structural change: all components of the entity are copied to another chunk, unless none is new.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component, Debug, PartialEq)]
+    /// struct Poisoned {
+    ///     seconds: f32,
+    /// }
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let orc = world.spawn(());
+    /// assert!(world.add(orc, Poisoned { seconds: 3.0 }).unwrap());
+    /// // The orc is already poisoned: the value is replaced.
+    /// assert!(!world.add(orc, Poisoned { seconds: 5.0 }).unwrap());
+    /// assert_eq!(world.get(orc), Ok(&Poisoned { seconds: 5.0 }));
+    /// ```
     #[inline]
     pub fn add<S: ComponentSet>(
         &mut self,
@@ -250,6 +268,25 @@ impl EntityManager {
     /// # Complexity
     ///
     /// A structural change: all other components of the entity are copied to another chunk.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component)]
+    /// struct Health(u32);
+    ///
+    /// #[derive(Component)]
+    /// struct Poisoned;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let orc = world.spawn((Health(20), Poisoned));
+    /// assert!(world.remove::<Poisoned>(orc)?);
+    /// assert!(!world.remove::<Poisoned>(orc)?, "it was removed already");
+    /// assert_eq!(world.get::<Health>(orc)?.0, 20);
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
     #[inline]
     pub fn remove<S: ComponentSet>(&mut self, entity: Entity) -> Result<bool, EntityError> {
         if let Some((slot, transfer, to)) = self.recent_transfer::<S>(entity, Recent::Remove) {
@@ -279,6 +316,24 @@ impl EntityManager {
     /// # Errors
     ///
     /// The errors of [`remove`](Self::remove), and if a type occurs twice.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, ComponentType, World};
+    ///
+    /// #[derive(Component)]
+    /// struct Burning;
+    ///
+    /// #[derive(Component)]
+    /// struct Frozen;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let orc = world.spawn(Burning);
+    /// let effects = [ComponentType::of::<Burning>(), ComponentType::of::<Frozen>()];
+    /// assert_eq!(world.remove_types(orc, &effects), Ok(true));
+    /// assert!(!world.has::<Burning>(orc));
+    /// ```
     pub fn remove_types(
         &mut self,
         entity: Entity,
@@ -386,6 +441,25 @@ impl EntityManager {
     ///
     /// If the entity does not exist or is [only left for cleanup](Self::is_cleanup_only). If the archetype is another world's, a new
     /// component has no default value, or a cleanup component would be dropped. If there is no memory.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component, Debug, PartialEq)]
+    /// struct Health(u32);
+    ///
+    /// #[derive(Component, Default, Debug, PartialEq)]
+    /// struct Wings(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let bug = world.spawn(Health(3));
+    /// let flying = world.archetype::<(Health, Wings)>();
+    /// world.set_archetype(bug, flying)?;
+    /// assert_eq!((world.get(bug)?, world.get(bug)?), (&Health(3), &Wings(0)));
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
     pub fn set_archetype(
         &mut self,
         entity: Entity,

@@ -53,6 +53,24 @@ impl EntityManager {
     /// # Panics
     ///
     /// If a type occurs twice, or an entity would be larger than a chunk.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component, Default)]
+    /// struct Health(u32);
+    ///
+    /// #[derive(Component, Default)]
+    /// struct Armour(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let soldiers = world.archetype::<(Health, Armour)>();
+    /// let soldier = world.create(soldiers)?;
+    /// assert!(world.has::<(Health, Armour)>(soldier));
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
     #[track_caller]
     pub fn archetype<S: ComponentSet>(&mut self) -> Archetype {
         let found = self.set_number::<S>().and_then(|set| Ok(self.layout(set)?.archetype));
@@ -67,6 +85,21 @@ impl EntityManager {
     /// # Errors
     ///
     /// If a type occurs twice, or an entity would be larger than a chunk.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, ComponentType, World};
+    ///
+    /// #[derive(Component)]
+    /// struct Health(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let health = ComponentType::of::<Health>();
+    /// assert_eq!(world.archetype_of(&[health])?, world.archetype::<Health>());
+    /// assert!(world.archetype_of(&[health, health]).is_err());
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
     pub fn archetype_of(&mut self, types: &[ComponentType]) -> Result<Archetype, EntityError> {
         // Users cannot add the marker of despawned entities.
         let mark = ComponentType::of::<CleanupEntity>();
@@ -81,6 +114,21 @@ impl EntityManager {
     /// # Errors
     ///
     /// If the entity does not exist.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component)]
+    /// struct Health(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let (orc, elf, stone) = (world.spawn(Health(20)), world.spawn(Health(30)), world.spawn(()));
+    /// assert_eq!(world.entity_archetype(orc)?, world.entity_archetype(elf)?);
+    /// assert_ne!(world.entity_archetype(orc)?, world.entity_archetype(stone)?);
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
     pub fn entity_archetype(&self, entity: Entity) -> Result<Archetype, EntityError> {
         let location = self.locate(entity)?;
         Ok(self.archetype_handle(self.storage.chunks[location.chunk].archetype))
@@ -96,6 +144,21 @@ impl EntityManager {
     /// # Errors
     ///
     /// If the archetype is another world's.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, ComponentType, World};
+    ///
+    /// #[derive(Component)]
+    /// struct Health(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let orc = world.spawn(Health(20));
+    /// let archetype = world.entity_archetype(orc)?;
+    /// assert_eq!(world.component_types(archetype)?, [ComponentType::of::<Health>()]);
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
     pub fn component_types(&self, archetype: Archetype) -> Result<&[ComponentType], EntityError> {
         let number = self.check_archetype(archetype)?;
         Ok(&self.storage.archetypes[number].shape.types)
@@ -106,6 +169,20 @@ impl EntityManager {
     /// # Errors
     ///
     /// If the archetype is another world's.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World, WorldSettings};
+    ///
+    /// #[derive(Component)]
+    /// struct Health(u32);
+    ///
+    /// let settings = WorldSettings::new().chunk_capacity_limit(128);
+    /// let mut world = World::with_settings("Simulation", settings);
+    /// let archetype = world.archetype::<Health>();
+    /// assert_eq!(world.archetype_capacity(archetype), Ok(128));
+    /// ```
     pub fn archetype_capacity(&self, archetype: Archetype) -> Result<usize, EntityError> {
         let number = self.check_archetype(archetype)?;
         Ok(self.storage.archetypes[number].shape.capacity as usize)
@@ -115,6 +192,22 @@ impl EntityManager {
     ///
     /// It is the [`order_version`](Self::order_version) of archetypes with the component. It rises by one for each such chunk that gains
     /// or loses entities, and so by two for an entity that moves between two of them.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component)]
+    /// struct Tree(f32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let seen = world.component_order_version::<Tree>();
+    /// world.spawn(());
+    /// assert_eq!(world.component_order_version::<Tree>(), seen);
+    /// world.spawn(Tree(2.5));
+    /// assert_ne!(world.component_order_version::<Tree>(), seen);
+    /// ```
     pub fn component_order_version<T: Component>(&self) -> u32 {
         let ty = ComponentType::of::<T>();
         self.order_events(|shape| shape.has(ty))

@@ -47,6 +47,18 @@ impl<'w> ArchetypeChunk<'w> {
     }
 
     /// Returns the number of entities, which is never zero.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{World, WorldSettings};
+    ///
+    /// let settings = WorldSettings::new().chunk_capacity_limit(64);
+    /// let mut world = World::with_settings("Simulation", settings);
+    /// world.spawn_many((), 100);
+    /// let lengths: Vec<_> = world.chunks().map(|chunk| chunk.len()).collect();
+    /// assert_eq!(lengths, [64, 36]);
+    /// ```
     #[expect(clippy::len_without_is_empty, reason = "there are no empty chunks")]
     pub fn len(&self) -> usize {
         self.chunk.len as usize
@@ -63,6 +75,17 @@ impl<'w> ArchetypeChunk<'w> {
     }
 
     /// The entities.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::World;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let orcs: Vec<_> = world.spawn_many((), 3).collect();
+    /// let chunk = world.chunks().next().unwrap();
+    /// assert_eq!(chunk.entities(), orcs);
+    /// ```
     pub fn entities(&self) -> &'w [Entity] {
         self.chunk.entities()
     }
@@ -73,11 +96,44 @@ impl<'w> ArchetypeChunk<'w> {
     }
 
     /// Returns whether the entities have this component.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component, Clone)]
+    /// struct Tree(f32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn_many((), 10);
+    /// world.spawn_many(Tree(2.5), 7);
+    /// let forest = world.chunks().filter(|chunk| chunk.has::<Tree>());
+    /// assert_eq!(forest.map(|chunk| chunk.len()).sum::<usize>(), 7);
+    /// ```
     pub fn has<T: Component>(&self) -> bool {
         self.chunk.shape().has(ComponentType::of::<T>())
     }
 
     /// Returns the values of a component, in the order of the entities, if they have it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component, Debug, PartialEq)]
+    /// struct Health(u32);
+    ///
+    /// #[derive(Component)]
+    /// struct Armour(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn_batch([Health(20), Health(30)]);
+    /// let chunk = world.chunks().next().unwrap();
+    /// assert_eq!(chunk.slice::<Health>(), Some(&[Health(20), Health(30)][..]));
+    /// assert!(chunk.slice::<Armour>().is_none());
+    /// ```
     pub fn slice<T: Component>(&self) -> Option<&'w [T]> {
         let found = self.chunk.find(ComponentType::of::<T>())?;
         let first = self.chunk.column(found.offset).cast_const().cast::<T>();
@@ -105,6 +161,24 @@ impl<'w> ArchetypeChunk<'w> {
     }
 
     /// Returns whether a component was written in this chunk since; false if the entities lack it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component)]
+    /// struct Health(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let orc = world.spawn(Health(20));
+    /// let seen = world.version();
+    /// world.advance_version();
+    /// assert!(!world.chunks().any(|chunk| chunk.did_change::<Health>(seen)));
+    /// world.get_mut::<Health>(orc)?.0 -= 1;
+    /// assert!(world.chunks().all(|chunk| chunk.did_change::<Health>(seen)));
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
     pub fn did_change<T: Component>(&self, since: Version) -> bool {
         self.change_version::<T>().is_some_and(|version| version.is_newer_than(since))
     }
@@ -117,6 +191,23 @@ impl<'w> ArchetypeChunk<'w> {
     }
 
     /// Returns the number of entities with this component enabled.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component, Clone)]
+    /// #[component(enableable)]
+    /// struct Engine;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let cars: Vec<_> = world.spawn_many(Engine, 10).collect();
+    /// world.set_component_enabled::<Engine>(cars[3], false)?;
+    /// let chunk = world.chunks().next().unwrap();
+    /// assert_eq!((chunk.len(), chunk.enabled_count::<Engine>()), (10, 9));
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
     pub fn enabled_count<T: Component>(&self) -> usize {
         let Some(found) = self.chunk.find(ComponentType::of::<T>()) else { return 0 };
         match found.mask() {
@@ -131,6 +222,25 @@ impl<'w> ArchetypeChunk<'w> {
     }
 
     /// Returns whether entities were added or removed since.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component)]
+    /// struct Health(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let orc = world.spawn(Health(20));
+    /// let seen = world.version();
+    /// world.advance_version();
+    /// world.get_mut::<Health>(orc)?.0 -= 1;
+    /// assert!(!world.chunks().any(|chunk| chunk.did_order_change(seen)));
+    /// world.spawn(Health(30));
+    /// assert!(world.chunks().all(|chunk| chunk.did_order_change(seen)));
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
     pub fn did_order_change(&self, since: Version) -> bool {
         self.chunk.order_version.is_newer_than(since)
     }
@@ -168,6 +278,25 @@ impl ArchetypeChunkMut<'_> {
     /// # Errors
     ///
     /// If the entities lack it: the error names the first of them. If the memory is shared with a fork, and a copy cannot be allocated.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component, Clone)]
+    /// struct Heat(f32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let rock = world.spawn(Heat(80.0));
+    /// world.spawn(());
+    /// world.for_each_chunk_mut(|mut chunk| {
+    ///     if let Ok(heat) = chunk.slice_mut::<Heat>() {
+    ///         heat.iter_mut().for_each(|heat| heat.0 *= 0.5);
+    ///     }
+    /// });
+    /// assert_eq!(world.get::<Heat>(rock).unwrap().0, 40.0);
+    /// ```
     pub fn slice_mut<T: Component>(&mut self) -> Result<&mut [T], EntityError> {
         let first = self.column_mut(ComponentType::of::<T>())?.cast::<T>();
         let count = self.storage.chunks[self.number].len as usize;
@@ -213,6 +342,21 @@ impl EntityManager {
     /// Iterates over all chunks: archetypes in the order of their creation, each with its chunks.
     ///
     /// All jobs over entities are completed first, since a view can read everything.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World, WorldSettings};
+    ///
+    /// #[derive(Component, Clone)]
+    /// struct Particle(f32);
+    ///
+    /// let settings = WorldSettings::new().chunk_capacity_limit(100);
+    /// let mut world = World::with_settings("Simulation", settings);
+    /// world.spawn_many(Particle(0.0), 250);
+    /// assert_eq!(world.chunks().count(), 3);
+    /// assert_eq!(world.chunks().map(|chunk| chunk.len()).sum::<usize>(), 250);
+    /// ```
     pub fn chunks(&self) -> impl Iterator<Item = ArchetypeChunk<'_>> {
         self.jobs.sync_all();
         self.chunks_in_use()
@@ -419,6 +563,21 @@ impl<'w> ArchetypeChunk<'w> {
 
 impl<'w> ArchetypeChunk<'w> {
     /// The buffers of the entities, in the same order, if they have them.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Buffer, BufferElement, World};
+    ///
+    /// #[derive(BufferElement)]
+    /// struct Item(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn_batch([Buffer::from([Item(1), Item(2)]), Buffer::from([Item(3)])]);
+    /// let chunk = world.chunks().next().unwrap();
+    /// let bags = chunk.buffers::<Item>().unwrap();
+    /// assert_eq!(bags.iter().map(|items| items.len()).collect::<Vec<_>>(), [2, 1]);
+    /// ```
     pub fn buffers<T: BufferElement>(&self) -> Option<BufferAccessor<'w, T>> {
         let found = self.chunk.find(ComponentType::of_buffer::<T>())?;
         // SAFETY: the column has a buffer for each entity. A writer would have to borrow the world mutably.
@@ -433,6 +592,24 @@ impl ArchetypeChunkMut<'_> {
     ///
     /// If the entities do not have them: then the error names the first of them. If the memory is shared with a fork, and a copy cannot
     /// be allocated.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Buffer, BufferElement, World};
+    ///
+    /// #[derive(BufferElement, Debug, PartialEq)]
+    /// struct Item(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let hero = world.spawn(Buffer::from([Item(1)]));
+    /// world.for_each_chunk_mut(|mut chunk| {
+    ///     for mut items in chunk.buffers_mut::<Item>().unwrap().iter_mut() {
+    ///         items.push(Item(9));
+    ///     }
+    /// });
+    /// assert_eq!(world.buffer::<Item>(hero).unwrap(), [Item(1), Item(9)]);
+    /// ```
     pub fn buffers_mut<T: BufferElement>(
         &mut self,
     ) -> Result<BufferAccessorMut<'_, T>, EntityError> {

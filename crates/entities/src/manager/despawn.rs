@@ -122,6 +122,18 @@ impl EntityManager {
     /// # Determinism
     ///
     /// Unless entities are kept, ids are reused from the first on, with higher versions.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::World;
+    ///
+    /// let mut world = World::new("Level");
+    /// let goblins: Vec<_> = world.spawn_many((), 40).collect();
+    /// assert_eq!(world.despawn_all(), Ok(40));
+    /// assert!(!world.exists(goblins[0]));
+    /// assert_eq!(world.entity_count(), 0);
+    /// ```
     pub fn despawn_all(&mut self) -> Result<usize, EntityError> {
         let stays = |(_, archetype): (u32, &Archetype)| {
             !archetype.chunks.is_empty() && archetype.shape.stays()

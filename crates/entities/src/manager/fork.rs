@@ -42,6 +42,23 @@ impl EntityManager {
     /// # Panics
     ///
     /// With A0154 if entities have components of two types that share a stable name.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Health(u32);
+    ///
+    /// let mut host = World::new("Host");
+    /// let orc = host.spawn(Health(20));
+    /// let mut client = host.fork()?;
+    /// assert_eq!(host.state_hash(), client.state_hash());
+    /// client.get_mut::<Health>(orc)?.0 = 19;
+    /// assert_ne!(host.state_hash(), client.state_hash());
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
     #[track_caller]
     pub fn state_hash(&self) -> u64 {
         self.jobs.sync_all();

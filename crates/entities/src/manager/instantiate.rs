@@ -52,6 +52,22 @@ impl EntityManager {
     /// # Errors
     ///
     /// The errors of [`instantiate`](Self::instantiate). Then none is created.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, Prefab, World};
+    ///
+    /// #[derive(Component, Clone, Debug, PartialEq)]
+    /// struct Health(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let prefab = world.spawn((Prefab, Health(20)));
+    /// let wave: Vec<_> = world.instantiate_many(prefab, 30)?.collect();
+    /// assert_eq!(world.query::<&Health>().to_entities(), wave, "prefabs do not match");
+    /// assert_eq!(world.get(wave[29]), Ok(&Health(20)));
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
     pub fn instantiate_many(
         &mut self,
         source: Entity,

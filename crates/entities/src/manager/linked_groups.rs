@@ -214,6 +214,19 @@ impl EntityManager {
     }
 
     /// Returns whether an entity exists and is enabled.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::World;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let lamp = world.spawn(());
+    /// assert!(world.is_enabled(lamp));
+    /// world.set_enabled(lamp, false)?;
+    /// assert!(world.exists(lamp) && !world.is_enabled(lamp));
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
     pub fn is_enabled(&self, entity: Entity) -> bool {
         self.exists(entity) && !self.has::<Disabled>(entity)
     }

@@ -85,6 +85,21 @@ impl EntityManager {
     }
 
     /// Returns the name of an entity, if it exists and has one.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::World;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let (dragon, egg) = (world.spawn(()), world.spawn(()));
+    /// world.set_name(dragon, "Smaug")?;
+    /// assert_eq!(world.entity_name(dragon), Some("Smaug"));
+    /// assert_eq!(world.entity_name(egg), None);
+    /// world.despawn(dragon)?;
+    /// assert_eq!(world.entity_name(dragon), None);
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
     pub fn entity_name(&self, entity: Entity) -> Option<&str> {
         let (version, name) = self.names.by_index.get(&entity.index())?;
         (*version == entity.version() && self.exists(entity)).then_some(name)
@@ -143,6 +158,22 @@ pub struct EntityChanges {
 impl EntityManager {
     /// Returns the entities that were created and despawned since the last call with this tracker. An entity that was created and
     /// despawned meanwhile is in neither list.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{EntityTracker, World};
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let mut tracker = EntityTracker::new();
+    /// let orc = world.spawn(());
+    /// assert_eq!(world.entity_changes(&mut tracker).created, [orc]);
+    /// world.despawn(orc)?;
+    /// let changes = world.entity_changes(&mut tracker);
+    /// assert!(changes.created.is_empty());
+    /// assert_eq!(changes.destroyed, [orc]);
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
     pub fn entity_changes(&mut self, tracker: &mut EntityTracker) -> EntityChanges {
         self.sync_for_move([]);
         let mut changes = EntityChanges::default();

@@ -174,11 +174,40 @@ impl EntityManager {
     }
 
     /// Returns the number of entities.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::World;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn_many((), 100);
+    /// let orc = world.spawn(());
+    /// assert_eq!(world.entity_count(), 101);
+    /// world.despawn(orc)?;
+    /// assert_eq!(world.entity_count(), 100);
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
     pub fn entity_count(&self) -> usize {
         self.storage.table.living()
     }
 
     /// Returns whether an entity exists.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::World;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let target = world.spawn(());
+    /// assert!(world.exists(target));
+    /// world.despawn(target)?;
+    /// let newcomer = world.spawn(());
+    /// assert_eq!(newcomer.index(), target.index(), "the index is reused");
+    /// assert!(world.exists(newcomer) && !world.exists(target));
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
     #[inline]
     pub fn exists(&self, entity: Entity) -> bool {
         self.storage.table.locate(entity).is_some()
@@ -217,11 +246,41 @@ impl EntityManager {
     /// # Determinism
     ///
     /// The order depends only on the operations that were made.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component)]
+    /// struct Health(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let (stone, orc) = (world.spawn(()), world.spawn(Health(20)));
+    /// let mut found: Vec<_> = world.iter_entities().collect();
+    /// found.sort();
+    /// assert_eq!(found, [stone, orc]);
+    /// ```
     pub fn iter_entities(&self) -> impl Iterator<Item = Entity> {
         self.chunks_in_use().flat_map(|chunk| chunk.entities().iter().copied())
     }
 
     /// Returns all entities, chunk by chunk.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::World;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn_many((), 5);
+    /// // A list of its own, so that the world can be changed in the loop.
+    /// for entity in world.all_entities().into_iter().skip(2) {
+    ///     world.despawn(entity)?;
+    /// }
+    /// assert_eq!(world.entity_count(), 2);
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
     pub fn all_entities(&self) -> Vec<Entity> {
         let mut all = Vec::with_capacity(self.entity_count());
         self.chunks_in_use().for_each(|chunk| all.extend_from_slice(chunk.entities()));
@@ -260,6 +319,18 @@ impl EntityManager {
     }
 
     /// Begins the next version and returns it, so that later changes can be told from earlier ones.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::World;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let before = world.version();
+    /// let now = world.advance_version();
+    /// assert!(now.is_newer_than(before));
+    /// assert_eq!(world.version(), now);
+    /// ```
     pub fn advance_version(&mut self) -> Version {
         self.reclaim_returned_ids();
         self.storage.version = self.storage.version.next();

@@ -26,6 +26,23 @@ impl EntityManager {
     ///
     /// If a type occurs twice, the components are larger than a chunk, or there is no memory. [`try_spawn`](Self::try_spawn) returns
     /// these as errors. All methods that create entities panic if there would be more than 2³¹.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component, Debug, PartialEq)]
+    /// struct Health(u32);
+    ///
+    /// #[derive(Component, Debug, PartialEq)]
+    /// struct Armour(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let knight = world.spawn((Health(50), Armour(7)));
+    /// assert_eq!(world.get(knight), Ok(&Health(50)));
+    /// assert_eq!(world.get(knight), Ok(&Armour(7)));
+    /// ```
     #[inline]
     #[track_caller]
     pub fn spawn<S: ComponentSet>(&mut self, set: S) -> Entity {
@@ -40,6 +57,20 @@ impl EntityManager {
     /// # Errors
     ///
     /// If a type occurs twice, the components are larger than a chunk, or there is no memory.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component)]
+    /// struct Terrain([u8; 100_000]);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let rejected = world.try_spawn(Terrain([7; 100_000])).unwrap_err();
+    /// assert_eq!(rejected.value.0[0], 7, "the error returns the component");
+    /// assert_eq!(world.entity_count(), 0);
+    /// ```
     #[inline]
     pub fn try_spawn<S: ComponentSet>(
         &mut self,
@@ -103,6 +134,20 @@ impl EntityManager {
     /// # Panics
     ///
     /// The panics of [`spawn`](Self::spawn).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component, Clone, Debug, PartialEq)]
+    /// struct Health(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let orcs: Vec<_> = world.spawn_many(Health(20), 500).collect();
+    /// assert_eq!(orcs.len(), 500);
+    /// assert_eq!(world.get(orcs[499]), Ok(&Health(20)));
+    /// ```
     #[track_caller]
     pub fn spawn_many<S: CloneSet>(&mut self, mut set: S, count: usize) -> NewEntities<'_> {
         match self.try_spawn_many(count, &mut set) {
@@ -382,6 +427,22 @@ impl EntityManager {
     /// # Errors
     ///
     /// The errors of [`create`](Self::create).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component, Default, Debug, PartialEq)]
+    /// struct Score(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let players = world.archetype::<Score>();
+    /// let team: Vec<_> = world.create_many(players, 4)?.collect();
+    /// assert_eq!(world.query::<&Score>().to_entities(), team);
+    /// assert_eq!(world.get(team[3]), Ok(&Score(0)));
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
     pub fn create_many(
         &mut self,
         archetype: Archetype,

@@ -402,6 +402,21 @@ pub struct QueryMask<'w> {
 
 impl QueryMask<'_> {
     /// Returns `true` if an entity exists and its archetype matches.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component)]
+    /// struct Enemy;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let (orc, tree) = (world.spawn(Enemy), world.spawn(()));
+    /// let query = world.query::<&Enemy>();
+    /// let enemies = query.mask();
+    /// assert!(enemies.matches(orc) && !enemies.matches(tree));
+    /// ```
     #[inline]
     pub fn matches(&self, entity: Entity) -> bool {
         let at = self.storage.table.locate(entity);

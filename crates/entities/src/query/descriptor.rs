@@ -174,6 +174,24 @@ impl QueryDescriptor {
     }
 
     /// Requires all these components, enabled: [`With`](crate::With).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, ComponentType, QueryDescriptor, World};
+    ///
+    /// #[derive(Component)]
+    /// struct Sword;
+    ///
+    /// #[derive(Component)]
+    /// struct Shield;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let knight = world.spawn((Sword, Shield));
+    /// world.spawn(Sword);
+    /// let armed = [ComponentType::of::<Sword>(), ComponentType::of::<Shield>()];
+    /// assert_eq!(QueryDescriptor::new().all(armed).query(&world).to_entities(), [knight]);
+    /// ```
     pub fn all(self, types: impl IntoIterator<Item = ComponentType>) -> Self {
         self.each(types, Term::With)
     }
@@ -193,21 +211,91 @@ impl QueryDescriptor {
     }
 
     /// Requires at least one of these components, enabled: [`Any`](crate::Any). An empty list is no condition.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, ComponentType, QueryDescriptor, World};
+    ///
+    /// #[derive(Component)]
+    /// struct Sword;
+    ///
+    /// #[derive(Component)]
+    /// struct Bow;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn(Sword);
+    /// world.spawn(Bow);
+    /// world.spawn(());
+    /// let weapons = [ComponentType::of::<Sword>(), ComponentType::of::<Bow>()];
+    /// assert_eq!(QueryDescriptor::new().any(weapons).query(&world).count(), 2);
+    /// ```
     pub fn any(self, types: impl IntoIterator<Item = ComponentType>) -> Self {
         self.one(Term::Any(types.into_iter().collect()))
     }
 
     /// Excludes entities that have one of these components, enabled: [`Without`](crate::Without).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, ComponentType, QueryDescriptor, World};
+    ///
+    /// #[derive(Component)]
+    /// #[component(enableable)]
+    /// struct Stunned;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let (awake, stunned) = (world.spawn(Stunned), world.spawn(Stunned));
+    /// world.set_component_enabled::<Stunned>(awake, false)?;
+    /// let able = QueryDescriptor::new().none([ComponentType::of::<Stunned>()]);
+    /// assert_eq!(able.query(&world).to_entities(), [awake]);
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
     pub fn none(self, types: impl IntoIterator<Item = ComponentType>) -> Self {
         self.each(types, Term::Without)
     }
 
     /// Excludes entities that have one of these components, enabled or not: [`Absent`](crate::Absent).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, ComponentType, QueryDescriptor, World};
+    ///
+    /// #[derive(Component)]
+    /// #[component(enableable)]
+    /// struct Stunned;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let (robot, orc) = (world.spawn(()), world.spawn(Stunned));
+    /// world.set_component_enabled::<Stunned>(orc, false)?;
+    /// let immune = QueryDescriptor::new().absent([ComponentType::of::<Stunned>()]);
+    /// assert_eq!(immune.query(&world).to_entities(), [robot]);
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
     pub fn absent(self, types: impl IntoIterator<Item = ComponentType>) -> Self {
         self.each(types, Term::Absent)
     }
 
     /// Requires all these components, enabled or not: [`Present`](crate::Present).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, ComponentType, QueryDescriptor, World};
+    ///
+    /// #[derive(Component, Clone)]
+    /// #[component(enableable)]
+    /// struct Engine;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let cars: Vec<_> = world.spawn_many(Engine, 3).collect();
+    /// world.set_component_enabled::<Engine>(cars[0], false)?;
+    /// let engines = QueryDescriptor::new().present([ComponentType::of::<Engine>()]);
+    /// assert_eq!(engines.query(&world).to_entities(), cars);
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
     pub fn present(self, types: impl IntoIterator<Item = ComponentType>) -> Self {
         self.each(types, Term::Present)
     }
@@ -217,6 +305,23 @@ impl QueryDescriptor {
     /// # Panics
     ///
     /// With A0070 if one of them is not enableable.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, ComponentType, QueryDescriptor, World};
+    ///
+    /// #[derive(Component, Clone)]
+    /// #[component(enableable)]
+    /// struct Engine;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let cars: Vec<_> = world.spawn_many(Engine, 3).collect();
+    /// world.set_component_enabled::<Engine>(cars[1], false)?;
+    /// let parked = QueryDescriptor::new().disabled([ComponentType::of::<Engine>()]);
+    /// assert_eq!(parked.query(&world).to_entities(), [cars[1]]);
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
     #[track_caller]
     pub fn disabled(self, types: impl IntoIterator<Item = ComponentType>) -> Self {
         let types: Vec<_> = types.into_iter().collect();
@@ -287,11 +392,43 @@ impl QueryDescriptor {
     }
 
     /// Includes entities that are [`Disabled`](crate::Disabled): the filter [`IncludeDisabled`](crate::IncludeDisabled).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, QueryDescriptor, World};
+    ///
+    /// #[derive(Component, Clone)]
+    /// struct Lamp;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let lamps: Vec<_> = world.spawn_many(Lamp, 5).collect();
+    /// world.set_enabled(lamps[0], false)?;
+    /// let lit = QueryDescriptor::of::<&Lamp, ()>();
+    /// assert_eq!(lit.query(&world).count(), 4);
+    /// assert_eq!(lit.include_disabled().query(&world).count(), 5);
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
     pub fn include_disabled(self) -> Self {
         self.with_option(Options::DISABLED)
     }
 
     /// Includes [prefabs](crate::Prefab): the filter [`IncludePrefabs`](crate::IncludePrefabs).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, Prefab, QueryDescriptor, World};
+    ///
+    /// #[derive(Component, Clone)]
+    /// struct Health(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let prefab = world.spawn((Prefab, Health(20)));
+    /// let query = QueryDescriptor::of::<&Health, ()>();
+    /// assert!(query.query(&world).is_empty());
+    /// assert_eq!(query.include_prefabs().query(&world).to_entities(), [prefab]);
+    /// ```
     pub fn include_prefabs(self) -> Self {
         self.with_option(Options::PREFABS)
     }
@@ -549,6 +686,24 @@ impl<'w> QueryChunk<'w> {
     }
 
     /// Returns the number of matching entities: never zero.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, QueryDescriptor, World};
+    ///
+    /// #[derive(Component, Clone)]
+    /// #[component(enableable)]
+    /// struct Engine;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let cars: Vec<_> = world.spawn_many(Engine, 10).collect();
+    /// world.set_component_enabled::<Engine>(cars[0], false)?;
+    /// let running = QueryDescriptor::of::<&Engine, ()>();
+    /// let chunk = running.chunks(&world).next().unwrap();
+    /// assert_eq!((chunk.count(), chunk.chunk().len()), (9, 10));
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
     pub fn count(&self) -> usize {
         if self.found.bits.is_empty() {
             return self.chunk.len();

@@ -128,6 +128,25 @@ impl<'w, D: QueryData, F: QueryFilter> Lookup<'w, D, F> {
     }
 
     /// Returns the data of an entity, or `None` if the entity does not exist or does not have it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, Entity, Lookup, Query, World};
+    ///
+    /// #[derive(Component)]
+    /// struct Position(f32);
+    ///
+    /// #[derive(Component)]
+    /// struct Follow(Entity);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let leader = world.spawn(Position(7.0));
+    /// let dog = world.spawn((Position(0.0), Follow(leader)));
+    /// let (follow, positions) = world.split::<(Query<&Follow>, Lookup<&Position>)>();
+    /// let goal = positions.get(follow.single().unwrap().0).unwrap();
+    /// assert_eq!(goal.0 - positions.get(dog).unwrap().0, 7.0);
+    /// ```
     #[inline]
     pub fn get(&self, entity: Entity) -> Option<D::Item<'w>>
     where
@@ -143,6 +162,25 @@ impl<'w, D: QueryData, F: QueryFilter> Lookup<'w, D, F> {
     /// Returns the data of an entity for writing, or `None` if the entity does not exist or does not have it.
     ///
     /// The data counts as changed from now on, with its chunk.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, Entity, Lookup, World};
+    ///
+    /// #[derive(Component)]
+    /// struct Health(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let orc = world.spawn(Health(20));
+    /// let (mut health,) = world.split::<(Lookup<&mut Health>,)>();
+    /// for target in [orc, Entity::NULL, orc] {
+    ///     if let Some(health) = health.get_mut(target) {
+    ///         health.0 -= 5;
+    ///     }
+    /// }
+    /// assert_eq!(world.get::<Health>(orc).unwrap().0, 10);
+    /// ```
     #[inline]
     pub fn get_mut(&mut self, entity: Entity) -> Option<D::Item<'_>> {
         let (at, found) = self.state.find_for_use(entity)?;

@@ -315,6 +315,26 @@ impl<T> EnabledMut<'_, T> {
     }
 
     /// Enables or disables the component.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, EnabledMut, World};
+    ///
+    /// #[derive(Component, Clone)]
+    /// #[component(enableable)]
+    /// struct Light;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let lamps: Vec<_> = world.spawn_many(Light, 4).collect();
+    /// world.set_component_enabled::<Light>(lamps[0], false)?;
+    /// for mut light in world.query_mut::<EnabledMut<Light>>() {
+    ///     let is_on = light.get();
+    ///     light.set(!is_on);
+    /// }
+    /// assert_eq!(world.query::<&Light>().iter().count(), 1);
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
     #[inline]
     pub fn set(&mut self, enabled: bool) {
         let EnabledRef { word, shift, .. } = self.0;

@@ -623,6 +623,21 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
     }
 
     /// Returns the read-only item of an entity, or `None` if the entity does not match.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component)]
+    /// struct Gold(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let (rich, poor) = (world.spawn(Gold(100)), world.spawn(()));
+    /// let purses = world.query::<&Gold>();
+    /// assert_eq!(purses.get(rich).map(|gold| gold.0), Some(100));
+    /// assert!(purses.get(poor).is_none());
+    /// ```
     #[track_caller]
     pub fn get(&self, entity: Entity) -> Option<D::Item<'w>>
     where

@@ -304,6 +304,22 @@ impl UpdateError {
     }
 
     /// Returns the fault.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{SystemFault, World};
+    ///
+    /// fn crash() {
+    ///     panic!("no navigation mesh");
+    /// }
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.add_system(crash);
+    /// let errors = world.try_update(0.1).unwrap_err();
+    /// let fault = errors.iter().next().unwrap().fault();
+    /// assert!(matches!(fault, SystemFault::Panicked { message } if message == "no navigation mesh"));
+    /// ```
     pub fn fault(&self) -> &SystemFault {
         &self.fault
     }
@@ -389,6 +405,19 @@ pub struct UpdateErrors(pub(crate) Vec<UpdateError>);
 
 impl UpdateErrors {
     /// Iterates over the errors.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{IntoSystem, World};
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.add_system((|| Err::<(), _>("no fuel")).named("engine"));
+    /// world.add_system((|| Err::<(), _>("no ammunition")).named("gun"));
+    /// let errors = world.try_update(0.1).unwrap_err();
+    /// let systems: Vec<_> = errors.iter().map(|error| error.system()).collect();
+    /// assert_eq!(systems, ["engine", "gun"]);
+    /// ```
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &UpdateError> {
         self.0.iter()
     }

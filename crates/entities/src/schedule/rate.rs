@@ -203,6 +203,17 @@ impl FixedRateCatchUp {
     }
 
     /// Sets the time of the first update, for a group that begins late and must not catch up.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{FixedRateCatchUp, RateManager, RateTurn, Time};
+    ///
+    /// let mut rate = FixedRateCatchUp::new(0.25).starting_at(60.0);
+    /// let turn = RateTurn { time: Time::new(60.1, 0.1), maximum_delta: 1.0, updates: 0 };
+    /// assert_eq!(rate.next_update(turn).map(|time| time.elapsed()), Some(60.0));
+    /// assert!(rate.next_update(RateTurn { updates: 1, ..turn }).is_none());
+    /// ```
     #[must_use = "the rate manager itself does not change"]
     pub fn starting_at(self, elapsed: f64) -> Self {
         Self { last: elapsed, started: false, ..self }

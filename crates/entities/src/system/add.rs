@@ -90,6 +90,19 @@ impl World {
     }
 
     /// Tests whether the world has a system.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::World;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let tutorial = world.add_system(|| ());
+    /// assert!(world.has_system(tutorial));
+    /// world.remove_system(tutorial)?;
+    /// assert!(!world.has_system(tutorial));
+    /// # Ok::<(), ancho_entities::SystemError>(())
+    /// ```
     pub fn has_system(&self, id: SystemId) -> bool {
         self.systems.slot(id).is_some()
     }
@@ -124,6 +137,26 @@ impl World {
     }
 
     /// Returns a struct system mutably, unless the world does not have it or it is being updated.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{System, SystemResult, World};
+    ///
+    /// struct Spawner(usize);
+    ///
+    /// impl System for Spawner {
+    ///     fn on_update(&mut self, world: &mut World) -> SystemResult {
+    ///         world.spawn_many((), self.0);
+    ///         Ok(())
+    ///     }
+    /// }
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.add_system(Spawner(1));
+    /// world.system_mut::<Spawner>().unwrap().0 = 30;
+    /// assert_eq!(world.system::<Spawner>().unwrap().0, 30);
+    /// ```
     pub fn system_mut<S: System>(&mut self) -> Option<&mut S> {
         let id = self.systems.find_type::<S>()?;
         self.systems.data_of_mut(id)

@@ -69,11 +69,39 @@ pub trait IntoSystem<Marker>: Sized {
     fn target_of_type() -> SystemTarget;
 
     /// Sets the name that errors and tools show. The default is the name of the type.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{IntoSystem, World};
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let id = world.add_system((|| Err::<(), _>("no fuel")).named("engine"));
+    /// assert_eq!(world.find_system("engine"), Some(id));
+    /// let errors = world.try_update(0.1).unwrap_err();
+    /// assert_eq!(errors.to_string(), "A0106: system `engine` failed: no fuel");
+    /// ```
     fn named(self, name: impl Into<String>) -> SystemBuilder {
         self.built(|builder| builder.name = name.into())
     }
 
     /// Puts the system in a group. The default is [`Simulation`](crate::Simulation), also for groups.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{FixedStep, IntoSystem, ResMut, World};
+    ///
+    /// struct Steps(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.insert_resource(Steps(0));
+    /// world.add_system((|mut steps: ResMut<Steps>| steps.0 += 1).in_group(FixedStep));
+    /// world.set_timestep(FixedStep, 0.125)?;
+    /// world.update(0.25);
+    /// assert_eq!(world.resource::<Steps>().0, 3, "at 0, 0.125 and 0.25 seconds");
+    /// # Ok::<(), ancho_entities::SystemError>(())
+    /// ```
     fn in_group<M>(self, group: impl IntoSystemTarget<M>) -> SystemBuilder {
         self.built(|builder| builder.group = Some(group.into_target()))
     }
@@ -81,6 +109,25 @@ pub trait IntoSystem<Marker>: Sized {
     /// Runs the system before another one of its group. Can be called several times.
     ///
     /// The other system can be added later. If it is missing in the next update, that is an error (A0124).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{IntoSystem, ResMut, World};
+    ///
+    /// struct Log(Vec<&'static str>);
+    ///
+    /// fn act(mut log: ResMut<Log>) {
+    ///     log.0.push("act");
+    /// }
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.insert_resource(Log(Vec::new()));
+    /// world.add_system(act);
+    /// world.add_system((|mut log: ResMut<Log>| log.0.push("think")).before(act));
+    /// world.update(0.1);
+    /// assert_eq!(world.resource::<Log>().0, ["think", "act"]);
+    /// ```
     fn before<M>(self, other: impl IntoSystemTarget<M>) -> SystemBuilder {
         self.built(|builder| builder.before.push(other.into_target()))
     }
@@ -88,6 +135,25 @@ pub trait IntoSystem<Marker>: Sized {
     /// Runs the system after another one of its group. Can be called several times.
     ///
     /// The other system can be added later. If it is missing in the next update, that is an error (A0124).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{IntoSystem, ResMut, World};
+    ///
+    /// struct Log(Vec<&'static str>);
+    ///
+    /// fn act(mut log: ResMut<Log>) {
+    ///     log.0.push("act");
+    /// }
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.insert_resource(Log(Vec::new()));
+    /// world.add_system((|mut log: ResMut<Log>| log.0.push("rest")).after(act));
+    /// world.add_system(act);
+    /// world.update(0.1);
+    /// assert_eq!(world.resource::<Log>().0, ["act", "rest"]);
+    /// ```
     fn after<M>(self, other: impl IntoSystemTarget<M>) -> SystemBuilder {
         self.built(|builder| builder.after.push(other.into_target()))
     }
@@ -109,16 +175,64 @@ pub trait IntoSystem<Marker>: Sized {
     }
 
     /// Runs the system before all systems of its group that are not `first`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{IntoSystem, ResMut, World};
+    ///
+    /// struct Log(Vec<&'static str>);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.insert_resource(Log(Vec::new()));
+    /// world.add_system(|mut log: ResMut<Log>| log.0.push("move"));
+    /// world.add_system((|mut log: ResMut<Log>| log.0.push("input")).first());
+    /// world.update(0.1);
+    /// assert_eq!(world.resource::<Log>().0, ["input", "move"]);
+    /// ```
     fn first(self) -> SystemBuilder {
         self.built(|builder| builder.first = true)
     }
 
     /// Runs the system after all systems of its group that are not `last`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{IntoSystem, ResMut, World};
+    ///
+    /// struct Log(Vec<&'static str>);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.insert_resource(Log(Vec::new()));
+    /// world.add_system((|mut log: ResMut<Log>| log.0.push("report")).last());
+    /// world.add_system(|mut log: ResMut<Log>| log.0.push("move"));
+    /// world.update(0.1);
+    /// assert_eq!(world.resource::<Log>().0, ["move", "report"]);
+    /// ```
     fn last(self) -> SystemBuilder {
         self.built(|builder| builder.last = true)
     }
 
     /// Enables or disables the system. [`World::set_system_enabled`](crate::World::set_system_enabled) changes it later.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{IntoSystem, ResMut, World};
+    ///
+    /// struct Shown(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.insert_resource(Shown(0));
+    /// let overlay = (|mut shown: ResMut<Shown>| shown.0 += 1).named("overlay");
+    /// world.add_system(overlay.enabled(false));
+    /// world.update(0.1);
+    /// world.set_system_enabled("overlay", true)?;
+    /// world.update(0.1);
+    /// assert_eq!(world.resource::<Shown>().0, 1);
+    /// # Ok::<(), ancho_entities::SystemError>(())
+    /// ```
     fn enabled(self, enabled: bool) -> SystemBuilder {
         self.built(|builder| builder.enabled = enabled)
     }
@@ -152,6 +266,28 @@ pub trait IntoSystem<Marker>: Sized {
 
     /// Runs the system only while at least one of the queries given to this method matches an entity. Unity's
     /// `RequireAnyForUpdate`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, IntoSystem, QueryDescriptor, World};
+    ///
+    /// #[derive(Component)]
+    /// struct Fire;
+    ///
+    /// #[derive(Component)]
+    /// struct Flood;
+    ///
+    /// let (fire, flood) = (QueryDescriptor::of::<&Fire, ()>(), QueryDescriptor::of::<&Flood, ()>());
+    /// let mut world = World::new("Simulation");
+    /// let alarm = world.add_system((|| ()).require_any(fire).require_any(flood));
+    /// world.update(0.1);
+    /// assert!(!world.system_info(alarm)?.running);
+    /// world.spawn(Flood);
+    /// world.update(0.1);
+    /// assert!(world.system_info(alarm)?.running);
+    /// # Ok::<(), ancho_entities::SystemError>(())
+    /// ```
     fn require_any(self, query: QueryDescriptor) -> SystemBuilder {
         self.built(|builder| builder.requirements.any.push(RequiredQuery::Pending(query)))
     }
@@ -159,6 +295,27 @@ pub trait IntoSystem<Marker>: Sized {
     /// Runs a function only while one of its own queries matches, unless another query is [required](Self::require).
     ///
     /// It is an error for other systems (A0098). Unity's `RequireMatchingQueriesForUpdate`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, IntoSystem, Query, World};
+    ///
+    /// #[derive(Component)]
+    /// struct Enemy;
+    ///
+    /// fn fight(enemies: Query<&Enemy>) {
+    ///     assert!(!enemies.is_empty());
+    /// }
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let fight = world.add_system(fight.require_matching());
+    /// world.try_update(0.1).expect("it does not run");
+    /// world.spawn(Enemy);
+    /// world.update(0.1);
+    /// assert!(world.system_info(fight)?.running);
+    /// # Ok::<(), ancho_entities::SystemError>(())
+    /// ```
     fn require_matching(self) -> SystemBuilder {
         self.built(|builder| builder.requirements.matching = true)
     }

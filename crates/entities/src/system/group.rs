@@ -218,6 +218,23 @@ impl World {
     /// # Errors
     ///
     /// With A0108 if the world does not have the group, with A0111 if it is not a group.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{FixedStep, IntoSystem, ResMut, World};
+    ///
+    /// struct Steps(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.insert_resource(Steps(0));
+    /// world.add_system((|mut steps: ResMut<Steps>| steps.0 += 1).in_group(FixedStep));
+    /// world.clear_rate(FixedStep)?;
+    /// world.update(0.25);
+    /// assert_eq!(world.resource::<Steps>().0, 1);
+    /// assert_eq!(world.timestep(FixedStep)?, None);
+    /// # Ok::<(), ancho_entities::SystemError>(())
+    /// ```
     pub fn clear_rate<M>(&mut self, group: impl IntoSystemTarget<M>) -> Result<(), SystemError> {
         self.children_mut(group, "rate")?.1.rate = None;
         Ok(())
@@ -240,6 +257,19 @@ impl World {
     ///
     /// With A0108 if the world does not have the group, with A0111 if it is not a group. With A0121 if the number is not
     /// positive and finite, or the group has no rate manager with a fixed step.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{FixedStep, Simulation, World};
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.set_timestep(FixedStep, 0.02)?;
+    /// assert_eq!(world.timestep(FixedStep)?, Some(0.02));
+    /// assert!(world.set_timestep(FixedStep, -1.0).is_err());
+    /// assert!(world.set_timestep(Simulation, 0.02).is_err(), "it has no fixed step");
+    /// # Ok::<(), ancho_entities::SystemError>(())
+    /// ```
     pub fn set_timestep<M>(
         &mut self,
         group: impl IntoSystemTarget<M>,
@@ -261,6 +291,24 @@ impl World {
     /// # Errors
     ///
     /// With A0108 if the world does not have the group, with A0111 if it is not a group.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{IntoSystem, ResMut, Simulation, World};
+    ///
+    /// struct Log(Vec<&'static str>);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.insert_resource(Log(Vec::new()));
+    /// world.add_system((|mut log: ResMut<Log>| log.0.push("one")).named("one").after("two"));
+    /// world.add_system((|mut log: ResMut<Log>| log.0.push("two")).named("two"));
+    /// world.update(0.1);
+    /// world.set_sorting(Simulation, false)?;
+    /// world.update(0.1);
+    /// assert_eq!(world.resource::<Log>().0, ["two", "one", "one", "two"]);
+    /// # Ok::<(), ancho_entities::SystemError>(())
+    /// ```
     pub fn set_sorting<M>(
         &mut self,
         group: impl IntoSystemTarget<M>,

@@ -87,6 +87,19 @@ pub struct SystemOrder(Vec<SystemInfo>);
 
 impl SystemOrder {
     /// Iterates over the systems in the order in which they run.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{IntoSystem, World};
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.add_system((|| ()).named("act").after("think"));
+    /// world.add_system((|| ()).named("think"));
+    /// let order = world.system_order();
+    /// let position = |name| order.iter().position(|system| &*system.name == name);
+    /// assert!(position("think") < position("act"));
+    /// ```
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &SystemInfo> {
         self.0.iter()
     }
@@ -136,6 +149,20 @@ impl World {
     /// # Errors
     ///
     /// With A0108 if the world does not have the system.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{IntoSystem, Version, World};
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let id = world.add_system((|| ()).named("think"));
+    /// let info = world.system_info(id)?;
+    /// assert_eq!((&*info.name, info.enabled, info.last_run), ("think", true, Version::NEVER));
+    /// world.update(0.1);
+    /// assert_ne!(world.system_info(id)?.last_run, Version::NEVER);
+    /// # Ok::<(), ancho_entities::SystemError>(())
+    /// ```
     pub fn system_info(&mut self, id: SystemId) -> Result<SystemInfo, SystemError> {
         self.sync_last_runs();
         let mut depth = 0;
@@ -286,6 +313,21 @@ impl World {
     /// # Errors
     ///
     /// With A0108 if the world does not have the system.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::World;
+    ///
+    /// fn tutorial() {}
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.add_system(tutorial);
+    /// assert!(world.is_system_enabled(tutorial)?);
+    /// world.set_system_enabled(tutorial, false)?;
+    /// assert!(!world.is_system_enabled(tutorial)?);
+    /// # Ok::<(), ancho_entities::SystemError>(())
+    /// ```
     pub fn is_system_enabled<M>(
         &self,
         system: impl IntoSystemTarget<M>,

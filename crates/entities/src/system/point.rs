@@ -132,6 +132,23 @@ impl<P: CommandPoint> CommandsAt<'_, P> {
     /// # Panics
     ///
     /// With A0003 if a job that records has not been completed. To record on this thread and in a job, take two parameters.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{BeginSimulation, CommandsAt, World};
+    ///
+    /// fn spawn_later(mut later: CommandsAt<BeginSimulation>) {
+    ///     later.commands().spawn(());
+    /// }
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.add_system(spawn_later);
+    /// world.update(0.1);
+    /// assert_eq!(world.entity_count(), 0, "the point comes in the next update");
+    /// world.update(0.1);
+    /// assert_eq!(world.entity_count(), 1);
+    /// ```
     #[track_caller]
     pub fn commands(&mut self) -> Commands<'_> {
         match self.buffer.commands() {

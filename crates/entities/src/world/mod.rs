@@ -81,11 +81,33 @@ pub struct World {
 
 impl World {
     /// Creates a world without entities.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::World;
+    ///
+    /// let mut server = World::new("Server");
+    /// let client = World::new("Client");
+    /// server.spawn(());
+    /// assert_eq!((server.entity_count(), client.entity_count()), (1, 0));
+    /// ```
     pub fn new(name: impl Into<String>) -> Self {
         Self::with_settings(name, WorldSettings::new())
     }
 
     /// Creates a world without entities, with these settings.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{World, WorldSettings};
+    ///
+    /// let settings = WorldSettings::new().chunk_capacity_limit(10);
+    /// let mut world = World::with_settings("Simulation", settings);
+    /// world.spawn_many((), 25);
+    /// assert_eq!(world.chunks().count(), 3);
+    /// ```
     pub fn with_settings(name: impl Into<String>, settings: WorldSettings) -> Self {
         let entities =
             EntityManager::new(settings.storage(), settings.pool.clone(), settings.strict);
@@ -153,6 +175,22 @@ impl World {
     /// # Errors
     ///
     /// If a component can neither be copied nor cloned, or there is no memory.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component, Clone, Debug, PartialEq)]
+    /// struct Health(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let orc = world.spawn(Health(20));
+    /// let mut copy = world.duplicate()?;
+    /// copy.get_mut::<Health>(orc)?.0 = 0;
+    /// assert_eq!((world.get(orc)?, copy.get(orc)?), (&Health(20), &Health(0)));
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
     pub fn duplicate(&mut self) -> Result<Self, EntityError> {
         let entities = self.entities.duplicate()?;
         Ok(self.with_copied_entities(entities))
@@ -172,6 +210,25 @@ impl World {
     /// # Errors
     ///
     /// The errors of [`EntityManager::play`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, EntityCommandBuffer, World};
+    ///
+    /// #[derive(Component, Debug, PartialEq)]
+    /// struct Health(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let orc = world.spawn(Health(20));
+    /// let mut buffer = EntityCommandBuffer::new();
+    /// let commands = buffer.commands()?;
+    /// commands.set(orc, Health(5));
+    /// commands.set(orc, Health(0));
+    /// world.play(&mut buffer)?;
+    /// assert_eq!(world.get(orc), Ok(&Health(0)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[track_caller]
     pub fn play(&mut self, buffer: &mut EntityCommandBuffer) -> Result<(), CommandError> {
         let played = self.entities.play(buffer);
@@ -242,6 +299,18 @@ impl fmt::Debug for World {
 
 impl World {
     /// Returns the current time, which systems take as a parameter.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::World;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.update(0.25);
+    /// world.update(0.125);
+    /// assert_eq!((world.time().elapsed(), world.time().delta()), (0.375, 0.125));
+    /// assert_eq!(world.time().frame(), 2);
+    /// ```
     pub fn time(&self) -> Time {
         self.time.current()
     }
@@ -251,6 +320,20 @@ impl World {
     /// # Errors
     ///
     /// With A0120 if the time is invalid.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Time, World};
+    ///
+    /// let mut world = World::new("Simulation");
+    /// // Continues a saved game at its time.
+    /// world.set_time(Time::new(3600.0, 0.0))?;
+    /// world.update(0.25);
+    /// assert_eq!(world.time().elapsed(), 3600.25);
+    /// assert!(world.set_time(Time::new(f64::NAN, 0.0)).is_err());
+    /// # Ok::<(), ancho_entities::TimeError>(())
+    /// ```
     pub fn set_time(&mut self, time: Time) -> Result<(), TimeError> {
         self.time.set(time)
     }
@@ -302,6 +385,20 @@ impl World {
     /// # Errors
     ///
     /// With A0120 unless it is a number above zero.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::World;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.set_maximum_delta(0.125)?;
+    /// // The window was dragged for five seconds.
+    /// world.update(5.0);
+    /// assert_eq!(world.time().delta(), 0.125);
+    /// assert!(world.set_maximum_delta(0.0).is_err());
+    /// # Ok::<(), ancho_entities::TimeError>(())
+    /// ```
     pub fn set_maximum_delta(&mut self, seconds: f64) -> Result<(), TimeError> {
         self.time.set_maximum_delta(seconds)
     }
@@ -348,6 +445,21 @@ impl WorldSettings {
     /// # Panics
     ///
     /// Unless it is a power of two from 4 KiB to 1 MiB.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World, WorldSettings};
+    ///
+    /// #[derive(Component)]
+    /// struct Cell([u8; 1000]);
+    ///
+    /// let small = WorldSettings::new().chunk_size(4 * 1024);
+    /// let mut world = World::with_settings("Simulation", small);
+    /// let cells = world.archetype::<Cell>();
+    /// assert!(world.archetype_capacity(cells)? <= 4);
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
     #[track_caller]
     pub fn chunk_size(mut self, bytes: usize) -> Self {
         let allowed = 4 * 1024..=1024 * 1024;
@@ -364,6 +476,18 @@ impl WorldSettings {
     /// # Panics
     ///
     /// If it is zero.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{World, WorldSettings};
+    ///
+    /// // As Unity's chunks, for results that depend on the division into chunks.
+    /// let settings = WorldSettings::new().chunk_capacity_limit(128);
+    /// let mut world = World::with_settings("Simulation", settings);
+    /// world.spawn_many((), 300);
+    /// assert!(world.chunks().all(|chunk| chunk.len() <= 128));
+    /// ```
     #[track_caller]
     pub fn chunk_capacity_limit(mut self, entities: usize) -> Self {
         let limit = u32::try_from(entities).unwrap_or(u32::MAX);
@@ -378,12 +502,41 @@ impl WorldSettings {
     ///
     /// Otherwise, as in Unity's Entities 1.x, `despawn` and `remove` return `false`, and `add` replaces the value. In a strict world,
     /// [`check_commands`](crate::EntityManager::check_commands) refuses commands that make prefabs (A0151).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World, WorldSettings};
+    ///
+    /// #[derive(Component)]
+    /// struct Sword;
+    ///
+    /// let mut world = World::with_settings("Tests", WorldSettings::new().strict(true));
+    /// let knight = world.spawn(Sword);
+    /// assert!(world.add(knight, Sword).is_err());
+    /// world.remove::<Sword>(knight)?;
+    /// assert!(world.remove::<Sword>(knight).is_err());
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
     pub fn strict(mut self, strict: bool) -> Self {
         self.strict = strict;
         self
     }
 
     /// Sets the arena that chunks are allocated from.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{ChunkArena, World, WorldSettings};
+    ///
+    /// let arena = ChunkArena::new();
+    /// let mut world = World::with_settings("Level", WorldSettings::new().arena(arena.clone()));
+    /// world.spawn(());
+    /// assert!(arena.stats().used > 0);
+    /// drop(world);
+    /// assert_eq!(arena.stats().used, 0);
+    /// ```
     pub fn arena(mut self, arena: ChunkArena) -> Self {
         self.arena = arena;
         self

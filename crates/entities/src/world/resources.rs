@@ -124,11 +124,38 @@ impl World {
     }
 
     /// Removes a resource and returns it, if it exists.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::World;
+    ///
+    /// struct Recording(Vec<u8>);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.insert_resource(Recording(vec![1, 2, 3]));
+    /// let bytes = world.remove_resource::<Recording>().map(|recording| recording.0);
+    /// assert_eq!(bytes, Some(vec![1, 2, 3]));
+    /// assert!(world.remove_resource::<Recording>().is_none());
+    /// ```
     pub fn remove_resource<T: Send + 'static>(&mut self) -> Option<T> {
         self.resources.remove()
     }
 
     /// Returns whether there is a resource of this type.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::World;
+    ///
+    /// struct Gravity(f32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// assert!(!world.has_resource::<Gravity>());
+    /// world.insert_resource(Gravity(9.8));
+    /// assert!(world.has_resource::<Gravity>());
+    /// ```
     pub fn has_resource<T: Send + 'static>(&self) -> bool {
         self.resources.get::<T>().is_some()
     }
@@ -138,6 +165,18 @@ impl World {
     /// # Panics
     ///
     /// With A0103 if it does not exist. [`get_resource`](Self::get_resource) returns `None` instead.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::World;
+    ///
+    /// struct Gravity(f32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.insert_resource(Gravity(1.6));
+    /// assert_eq!(world.resource::<Gravity>().0, 1.6);
+    /// ```
     #[track_caller]
     pub fn resource<T: Send + 'static>(&self) -> &T {
         match self.get_resource() {
@@ -151,6 +190,19 @@ impl World {
     /// # Panics
     ///
     /// With A0103 if it does not exist. [`get_resource_mut`](Self::get_resource_mut) returns `None` instead.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::World;
+    ///
+    /// struct Score(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.insert_resource(Score(10));
+    /// world.resource_mut::<Score>().0 += 5;
+    /// assert_eq!(world.resource::<Score>().0, 15);
+    /// ```
     #[track_caller]
     pub fn resource_mut<T: Send + 'static>(&mut self) -> &mut T {
         match self.resources.get::<T>() {
@@ -161,12 +213,42 @@ impl World {
     }
 
     /// Returns a resource, if it exists.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::World;
+    ///
+    /// struct Difficulty(f32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let damage = |world: &World| 10.0 * world.get_resource().map_or(1.0, |set: &Difficulty| set.0);
+    /// assert_eq!(damage(&world), 10.0);
+    /// world.insert_resource(Difficulty(2.5));
+    /// assert_eq!(damage(&world), 25.0);
+    /// ```
     pub fn get_resource<T: Send + 'static>(&self) -> Option<&T> {
         // SAFETY: the world is borrowed for the lifetime of the reference, so the value is not changed or removed.
         self.resources.get::<T>().map(|value| unsafe { value.as_ref() })
     }
 
     /// Returns a resource for writing, if it exists.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::World;
+    ///
+    /// struct Log(Vec<&'static str>);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// assert!(world.get_resource_mut::<Log>().is_none());
+    /// world.insert_resource(Log(Vec::new()));
+    /// if let Some(log) = world.get_resource_mut::<Log>() {
+    ///     log.0.push("started");
+    /// }
+    /// assert_eq!(world.resource::<Log>().0, ["started"]);
+    /// ```
     pub fn get_resource_mut<T: Send + 'static>(&mut self) -> Option<&mut T> {
         // SAFETY: the world is borrowed mutably for the lifetime of the reference, so no other reference to the value exists.
         self.resources.get::<T>().map(|mut value| unsafe { value.as_mut() })
@@ -190,6 +272,20 @@ impl World {
     /// # Errors
     ///
     /// With A0088 if no entity has it, or more than one.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component)]
+    /// struct Player;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// assert!(world.singleton_entity::<Player>().is_err());
+    /// let player = world.spawn(Player);
+    /// assert_eq!(world.singleton_entity::<Player>(), Ok(player));
+    /// ```
     pub fn singleton_entity<T: Component>(&self) -> Result<Entity, EntityError> {
         self.query_filtered::<Entity, With<T>>().single().map_err(of::<T>)
     }
@@ -225,6 +321,23 @@ impl World {
     /// # Errors
     ///
     /// With A0088 if no entity has it, or more than one.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component)]
+    /// struct Score(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.create_singleton(Score(3))?;
+    /// world.singleton_mut::<Score>()?.0 += 1;
+    /// assert_eq!(world.singleton::<Score>()?.0, 4);
+    /// world.spawn(Score(0));
+    /// assert!(world.singleton_mut::<Score>().is_err(), "there are two");
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
     pub fn singleton_mut<T: Component>(&mut self) -> Result<&mut T, EntityError> {
         self.query_mut::<&mut T>().into_single().map_err(of::<T>)
     }
@@ -234,6 +347,22 @@ impl World {
     /// # Errors
     ///
     /// With A0088 if more than one entity has it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component, Debug, PartialEq)]
+    /// struct Boss(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// assert_eq!(world.try_singleton::<Boss>(), Ok(None));
+    /// world.spawn(Boss(500));
+    /// assert_eq!(world.try_singleton::<Boss>(), Ok(Some(&Boss(500))));
+    /// world.spawn(Boss(900));
+    /// assert!(world.try_singleton::<Boss>().is_err());
+    /// ```
     pub fn try_singleton<T: Component>(&self) -> Result<Option<&T>, EntityError> {
         if self.has_singleton::<T>()? { self.singleton().map(Some) } else { Ok(None) }
     }
@@ -243,6 +372,22 @@ impl World {
     /// # Errors
     ///
     /// With A0088 if more than one entity has it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component)]
+    /// struct Boss;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// assert_eq!(world.has_singleton::<Boss>(), Ok(false));
+    /// world.spawn(Boss);
+    /// assert_eq!(world.has_singleton::<Boss>(), Ok(true));
+    /// world.spawn(Boss);
+    /// assert!(world.has_singleton::<Boss>().is_err());
+    /// ```
     pub fn has_singleton<T: Component>(&self) -> Result<bool, EntityError> {
         self.has_one::<&T>(ComponentType::of::<T>)
     }
@@ -252,6 +397,22 @@ impl World {
     /// # Errors
     ///
     /// With A0088 if no entity has it, or more than one.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component, Debug, PartialEq)]
+    /// struct Weather(&'static str);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// assert!(world.set_singleton(Weather("rain")).is_err(), "no entity has one");
+    /// world.create_singleton(Weather("sun"))?;
+    /// world.set_singleton(Weather("rain"))?;
+    /// assert_eq!(world.singleton::<Weather>()?, &Weather("rain"));
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
     pub fn set_singleton<T: Component>(&mut self, value: T) -> Result<(), EntityError> {
         *self.singleton_mut()? = value;
         Ok(())
@@ -262,6 +423,22 @@ impl World {
     /// # Errors
     ///
     /// With A0137 if an entity has it already, also if the component is disabled, or the entity is [`Disabled`](crate::Disabled).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component)]
+    /// struct Seed(u64);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let entity = world.create_singleton(Seed(42))?;
+    /// assert_eq!(world.get::<Seed>(entity)?.0, 42);
+    /// assert!(world.create_singleton(Seed(7)).is_err());
+    /// assert_eq!(world.singleton::<Seed>()?.0, 42);
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
     pub fn create_singleton<T: Component>(&mut self, value: T) -> Result<Entity, EntityError> {
         let there = self.query_filtered::<Entity, (With<T>, IgnoreEnabled, IncludeDisabled)>();
         match there.iter().next() {
@@ -335,6 +512,23 @@ impl World {
     /// # Errors
     ///
     /// With A0088 if no entity has such a buffer, or more than one.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Buffer, BufferElement, World};
+    ///
+    /// #[derive(BufferElement, Debug, PartialEq)]
+    /// struct Event(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.create_singleton_buffer(Buffer::from([Event(1)]))?;
+    /// let mut events = world.singleton_buffer_mut::<Event>()?;
+    /// events.clear();
+    /// events.push(Event(2));
+    /// assert_eq!(world.singleton_buffer::<Event>()?, [Event(2)]);
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
     pub fn singleton_buffer_mut<T: BufferElement>(
         &mut self,
     ) -> Result<DynamicBuffer<'_, T>, EntityError> {

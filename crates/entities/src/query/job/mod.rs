@@ -114,6 +114,22 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
     }
 
     /// Orders the job after others, beside those that follow from the query. It also runs if one of them fails.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component)]
+    /// struct Health(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let orc = world.spawn(Health(20));
+    /// let bad = world.jobs().schedule(&[], (), |()| panic!("no orders"))?;
+    /// world.query_mut::<&mut Health>().job().after(&[bad]).schedule(|health| health.0 = 0);
+    /// assert_eq!(world.get::<Health>(orc)?.0, 0, "it runs after a failed job too");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn after(self, jobs: &'w [JobHandle]) -> Self {
         Self { after: jobs, ..self }
     }

@@ -111,6 +111,22 @@ impl ChunkArena {
     ///
     /// A world that needs another chunk gets [`OutOfMemory`]. Kept chunks and unused parts of blocks do not count, so that a
     /// program always reaches the limit at the same point.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{ChunkArena, Component, World, WorldSettings};
+    ///
+    /// #[derive(Component)]
+    /// struct Tile([u8; 12_000]);
+    ///
+    /// // Room for two chunks of 16 KiB, each with one tile.
+    /// let arena = ChunkArena::with_limit(32 * 1024);
+    /// let mut world = World::with_settings("Map", WorldSettings::new().arena(arena));
+    /// assert!(world.try_spawn(Tile([0; 12_000])).is_ok());
+    /// assert!(world.try_spawn(Tile([1; 12_000])).is_ok());
+    /// assert!(world.try_spawn(Tile([2; 12_000])).is_err());
+    /// ```
     #[must_use = "an arena does nothing by itself; give it to worlds"]
     pub fn with_limit(bytes: usize) -> Self {
         Self::with(Some(bytes))
