@@ -25,7 +25,7 @@ fn a_container_whose_epoch_is_past_is_refused_to_its_owner_and_to_jobs() {
         assert_eq!(score.get(), Err(expired));
         assert_eq!(score.get_mut(), Err(expired));
         assert!(expired.to_string().starts_with("A0013: `score` (u32 made at "));
-        assert_eq!(format!("{score:?}"), "Guarded(reclaimed by the level's memory)");
+        assert_eq!(format!("{score:?}"), "Guarded(expired with the level's memory)");
         assert!(values.as_slice().unwrap_err().to_string().starts_with("A0013: "));
         assert!(values.as_mut_slice().unwrap_err().to_string().starts_with("A0013: "));
 

@@ -240,7 +240,7 @@ fn a0116_structs_and_groups_are_added_once_functions_any_number_of_times() {
     world.add_system(Once);
     let again = world.try_add_system(Once).unwrap_err().to_string();
     assert!(
-        again.starts_with("A0116: this world has `systems::parameters::conflicts::Once` already"),
+        again.starts_with("A0116: this world already has `systems::parameters::conflicts::Once`"),
         "{again}"
     );
     assert!(world.try_add_system(Simulation).unwrap_err().to_string().starts_with("A0116: "));

@@ -58,7 +58,7 @@ fn tags_can_be_singletons() {
             .singleton::<Tag>()
             .unwrap_err()
             .to_string()
-            .starts_with("A0088: no entity with `game::Tag`")
+            .starts_with("A0088: no entity has `game::Tag`")
     );
     assert!(world.set_singleton(Tag).is_err());
     let entity = world.create_singleton(Tag).unwrap();
