@@ -392,8 +392,8 @@ impl NewRows {
         self.is_complete = true;
     }
 
-    /// Writes a duplicate of one row of another chunk to each row. `columns` pairs each column of that chunk with one of these
-    /// rows, in the order of the columns.
+    /// Writes a duplicate of one row of another chunk to each row. `columns` pairs the columns of that chunk with all columns
+    /// of these rows, in order.
     ///
     /// # Panics
     ///
