@@ -19,7 +19,7 @@ use crate::storage::RowPlace;
 /// A tag for entities whose chunk has a chunk component `T`: one value for all entities of the chunk.
 ///
 /// Use it for properties of a chunk: the bounding box of its entities, their level of detail, or the time of the last update.
-/// Unity's chunk components.
+/// These are Unity's chunk components.
 ///
 /// - The tag is a [set of components](ComponentSet) without bytes, alone and in tuples. `spawn` and `add` take it, and
 ///   `has::<PerChunk<T>>` tests for it. It is not the component `T`; an entity may have both.

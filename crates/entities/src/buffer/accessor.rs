@@ -9,7 +9,7 @@ use super::element::LayoutOf;
 use super::{BufferElement, DynamicBuffer, Header, elements_of};
 use crate::field::Shape;
 
-/// A view of the buffers of a chunk, one per entity. Unity's `BufferAccessor`.
+/// A view of the buffers of a chunk, one per entity. This is Unity's `BufferAccessor`.
 ///
 /// # Examples
 ///

@@ -343,7 +343,7 @@ impl<T: fmt::Debug, S: BufferElement> fmt::Debug for DynamicBuffer<'_, T, S> {
 }
 
 impl<T, S: BufferElement> DynamicBuffer<'_, T, S> {
-    /// Appends an element. Unity's `Add`.
+    /// Appends an element. This is Unity's `Add`.
     ///
     /// # Panics
     ///
@@ -413,7 +413,7 @@ impl<T, S: BufferElement> DynamicBuffer<'_, T, S> {
         }
     }
 
-    /// Removes and returns the element at an index. Later elements move forward. Unity's `RemoveAt`.
+    /// Removes and returns the element at an index. Later elements move forward. This is Unity's `RemoveAt`.
     ///
     /// # Panics
     ///
@@ -434,7 +434,7 @@ impl<T, S: BufferElement> DynamicBuffer<'_, T, S> {
         }
     }
 
-    /// Removes and returns the element at an index. The last element takes its place. Unity's `RemoveAtSwapBack`.
+    /// Removes and returns the element at an index. The last element takes its place. This is Unity's `RemoveAtSwapBack`.
     ///
     /// # Panics
     ///
@@ -483,7 +483,7 @@ impl<T, S: BufferElement> DynamicBuffer<'_, T, S> {
         self.close_gap(start, end, moved);
     }
 
-    /// Removes the elements of a range. The last elements fill the gap, in order. Unity's `RemoveRangeSwapBack`.
+    /// Removes the elements of a range. The last elements fill the gap, in order. This is Unity's `RemoveRangeSwapBack`.
     ///
     /// # Panics
     ///
@@ -592,7 +592,7 @@ impl<T, S: BufferElement> DynamicBuffer<'_, T, S> {
         self.append(len - self.len(), |_| make());
     }
 
-    /// Appends clones of all elements of a slice. Unity's `AddRange`.
+    /// Appends clones of all elements of a slice. This is Unity's `AddRange`.
     ///
     /// # Panics
     ///
@@ -605,7 +605,7 @@ impl<T, S: BufferElement> DynamicBuffer<'_, T, S> {
         self.append(elements.len(), |index| elements[index].clone());
     }
 
-    /// Replaces all elements with clones of those of a slice. Unity's `CopyFrom`.
+    /// Replaces all elements with clones of those of a slice. This is Unity's `CopyFrom`.
     ///
     /// # Panics
     ///

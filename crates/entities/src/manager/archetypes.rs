@@ -428,8 +428,8 @@ impl EntityManager {
         Ok(())
     }
 
-    /// Returns an error if an entity's components do not allow a change: a component to be set is missing or, in a strict world,
-    /// a component to be added is present, or one to be removed is missing.
+    /// Returns an error if an entity's components do not allow a change. A component to be set must be present. In a strict
+    /// world, a component to be added must be missing, and a component to be removed must be present.
     #[inline]
     pub(super) fn check_transfer(
         &self,

@@ -186,8 +186,8 @@ impl EntityManager {
 
     /// Returns whether an entity was despawned, and exists only because of its cleanup components.
     ///
-    /// Such an entity has components with [`Component::CLEANUP`](crate::Component::CLEANUP), and [exists](Self::exists) until the last of
-    /// them is removed.
+    /// Such an entity has components with [`Component::CLEANUP`](crate::Component::CLEANUP), and [exists](Self::exists) until the
+    /// last of these components is removed.
     ///
     /// # Examples
     ///

@@ -180,9 +180,9 @@ impl EntityManager {
     /// such a value, the number is the highest of all dropped values of the component, so it may increase when another value is
     /// dropped.
     ///
-    /// The number increases by one for each entity or batch that is created or despawned, by two for each that is moved between
-    /// chunks with the value, and by one for each chunk that gets or loses the value in place. Entities with other values do not
-    /// change it.
+    /// The number increases by one for each entity or batch that is created or despawned, and by two for each that is moved
+    /// between chunks with the value. It also increases by one for each chunk that gets or loses the value in place. Entities
+    /// with other values do not change it.
     ///
     /// # Complexity
     ///

@@ -64,7 +64,7 @@ pub unsafe trait ComponentSet: Sized + Send + Sync + 'static {
     #[doc(hidden)]
     fn remap_entities(&mut self, map: &mut EntityRemap<'_>);
 
-    /// Duplicates the set in the way in which components are duplicated when a world is copied.
+    /// Duplicates the set. Its components are duplicated like those of a world that is copied.
     ///
     /// # Errors
     ///

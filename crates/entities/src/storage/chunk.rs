@@ -408,7 +408,7 @@ struct ValuePlace {
 }
 
 impl ValueLayout {
-    /// Creates the layout of the chunk components among these types. Returns `None` if there are none.
+    /// Creates the layout of the chunk components among these types. Returns `None` if no type is a chunk component.
     pub(crate) fn new(types: &[ComponentType]) -> Option<Arc<Self>> {
         let mut layout = Layout::new::<()>();
         let mut places = Vec::new();

@@ -413,7 +413,7 @@ impl ArenaState {
         ArenaStats { reserved: self.reserved, used: self.used }
     }
 
-    /// Takes a free chunk, and allocates a block if there is none. `owner` is the arena of this state.
+    /// Takes a free chunk, and allocates a block if no chunk is free. `owner` is the arena of this state.
     pub(super) fn allocate(
         &mut self,
         owner: &Arc<ArenaShared>,
