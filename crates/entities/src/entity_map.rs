@@ -155,7 +155,7 @@ impl EntityMap {
         let Buckets { first, shift } = &self.buckets;
         let (start, end) = match first.get((from_lowest >> shift) as usize..) {
             Some(&[start, end, ..]) => (start as usize, end as usize),
-            // There are few ranges, or the index is beyond all of them.
+            // There are few ranges, or the index is after the last bucket.
             _ => (0, self.stretches.len()),
         };
         let begins_before = |stretch: &Stretch| stretch.old.index() <= index;

@@ -84,7 +84,7 @@ pub(crate) struct SharedFunctions {
     pub(crate) feed: fn(&(dyn Any + Send + Sync), &mut StateHasher),
     /// Creates the default value, if the type has one.
     pub(crate) default: Option<fn() -> SharedValue>,
-    /// Creates a copy with replaced entities, if values of the type can refer to entities.
+    /// Creates a copy of a shared value with replaced entities. `None` if values of the type cannot refer to entities.
     pub(crate) remap: Option<RemapShared>,
 }
 

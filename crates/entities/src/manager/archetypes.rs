@@ -123,9 +123,9 @@ impl EntityManager {
 
     /// Returns a number that increases with each structural change.
     ///
-    /// It increases by one for each chunk that gains entities, and by one for each chunk that loses entities. So it increases by
-    /// one for an entity that is created or despawned, by two for an entity that is moved, and by the number of chunks for a
-    /// batch. It wraps around after 2³², so compare it only for equality.
+    /// The number increases by one for each chunk that gains entities, and by one for each chunk that loses entities. So it
+    /// increases by one for an entity that is created or despawned, by two for an entity that is moved, and by the number of
+    /// chunks for a batch. It wraps around after 2³², so compare it only for equality.
     ///
     /// # Complexity
     ///

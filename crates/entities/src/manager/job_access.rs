@@ -49,7 +49,7 @@ struct JobFences {
     /// True if a job may be uncompleted.
     is_live: Cell<bool>,
     known: RefCell<FenceMap>,
-    /// A scratch list of accesses.
+    /// A scratch list of accesses whose conflicting jobs are completed.
     uses: Cell<Vec<ResourceUse>>,
     /// The jobs that were scheduled, if `lists_scheduled` is set.
     scheduled: RefCell<Vec<JobHandle>>,

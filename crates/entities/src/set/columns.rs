@@ -86,8 +86,8 @@ unsafe impl<T: Component + Copy> ComponentColumn for &[T] {
 
 /// Columns of components with one value per new entity, for [`spawn_columns`](crate::EntityManager::spawn_columns).
 ///
-/// It is either a tuple of columns with existing values, each a [`ComponentColumn`], or [`Columns`] whose values are computed
-/// while they are written.
+/// The implementor is either a tuple of columns with existing values, or [`Columns`] whose values are computed while they are
+/// written. A column with existing values is a `Vec`, a boxed slice, an array, or a slice of `Copy` values.
 ///
 /// # Safety
 ///

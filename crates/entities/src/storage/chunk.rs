@@ -304,7 +304,7 @@ impl Chunk {
         self.data.as_ptr()
     }
 
-    /// Returns the address of the memory.
+    /// Returns the address of the chunk's memory as a number.
     #[inline]
     pub(crate) fn memory_address(&self) -> NonZero<usize> {
         self.data.addr()

@@ -137,7 +137,7 @@ impl<'d, 'f> ImportPlan<'d, 'f> {
     /// begin with the first index again. Returns the imported entities, and the chunk components of source chunks that were
     /// removed.
     ///
-    /// It cannot fail, and runs no user code.
+    /// This function cannot fail, and runs no user code.
     pub(crate) fn move_all(
         self,
         source: &mut Storage,

@@ -230,7 +230,7 @@ impl Drop for ReservedRows<'_> {
         }
         let lists = (mem::take(&mut self.groups), mem::take(&mut self.filled));
         self.storage.reserve_scratch = lists;
-        // These are dropped last, because dropping chunk components and shared values runs user code.
+        // Chunk components and shared values are dropped last, because that runs user code.
         let _unused = (!self.is_kept).then(|| self.storage.shared.take_unused());
         drop(retired);
     }

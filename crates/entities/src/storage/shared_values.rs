@@ -42,7 +42,7 @@ struct ValueSlot {
     /// The value, or `None` if the index is free.
     value: Option<SharedValue>,
     hash: u64,
-    /// The number of chunks that have the value.
+    /// The number of chunks that have the shared value.
     references: u32,
     /// The number of times that rows were added or removed in chunks that no longer have the value, and of moves of whole chunks
     /// between groups.
@@ -52,7 +52,7 @@ struct ValueSlot {
 /// The result of looking up a shared value.
 #[derive(Clone)]
 pub(crate) enum SharedLookup {
-    /// The index of the value in its table.
+    /// The index of the shared value in its table.
     Found(u32),
     /// The hash of a value that is not in the table, and the value.
     Missing(u64, SharedValue),
@@ -227,7 +227,7 @@ impl SharedValues {
         slot.order_events = slot.order_events.wrapping_sub(events);
     }
 
-    /// Counts an event for a value that no chunk counts.
+    /// Adds one to the event count of a shared value, for an event that no chunk counts.
     pub(crate) fn count_event(&mut self, table: u32, index: u32) {
         let slot = self.slot_mut(table, index);
         slot.order_events = slot.order_events.wrapping_add(1);

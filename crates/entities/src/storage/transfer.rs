@@ -25,7 +25,7 @@ pub(crate) enum SetOperation {
     AddMissing,
     /// Removes those of the components that the entity has.
     Remove,
-    /// Replaces the components. The entity has all of them.
+    /// Replaces the components, all of which the entity has.
     Set,
     /// Despawns the entity. Only cleanup components remain.
     Despawn,

@@ -81,7 +81,7 @@ pub(super) struct ArenaBlock {
 /// An `ArenaChunk` does not say whether the chunk is free or used.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ArenaChunk {
-    /// The beginning of the chunk.
+    /// The address of the chunk.
     pub(super) memory: NonNull<u8>,
     block: NonNull<ArenaBlock>,
 }
@@ -394,7 +394,7 @@ pub(super) struct ArenaState {
     wholly_free: usize,
 }
 
-/// The chunks of one size class.
+/// The chunks of an arena that have the same size and spacing.
 #[derive(Debug, Default)]
 struct SizeClass {
     /// The free chunks. The chunk that was freed last is on top. The capacity suffices for all chunks of the class, so that

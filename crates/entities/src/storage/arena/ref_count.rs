@@ -47,7 +47,7 @@ impl RefCount {
         }
     }
 
-    /// Returns whether the caller is the only owner. That remains true until the caller adds another.
+    /// Returns whether the caller is the only owner of the memory. That remains true until the caller adds another.
     #[inline]
     pub(crate) fn is_one(&self) -> bool {
         // Acquire pairs with the release of former owners in `remove`: their accesses happen before the writes of the remaining

@@ -165,7 +165,7 @@ fn far_more_free_than_used_goes_back_by_itself() {
     let chunks = allocate_bytes(&arena, 64 * MIB);
     drop(chunks);
     assert_eq!(stats(&arena), (64 * MIB, 0));
-    // Of a larger amount, free blocks are returned until the free memory exceeds the used memory by 32 to 64 MiB.
+    // If more memory is free, blocks are returned to the system until the free memory exceeds the used memory by 32 to 64 MiB.
     let mut chunks = allocate_bytes(&arena, 300 * MIB);
     chunks.truncate(chunks.len() / 3);
     assert_eq!(arena.stats().used, 100 * MIB);

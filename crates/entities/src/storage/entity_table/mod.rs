@@ -1,4 +1,4 @@
-//! The entity table: which entities exist, and where each of them is.
+//! The entity table, which stores the existing entities and their locations.
 //!
 //! Each index has a slot of 12 bytes, in pages of 4,096 slots. There are four kinds of indices:
 //!
@@ -238,7 +238,7 @@ impl EntityTable {
     ///
     /// # Panics
     ///
-    /// If there is not enough [room](Self::room). No entity is created then.
+    /// If there is not enough [room](Self::room). In that case no entity is created.
     #[track_caller]
     pub(crate) fn allocate_rows(
         &mut self,

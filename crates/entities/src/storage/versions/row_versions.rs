@@ -72,7 +72,7 @@ impl RowVersions {
         self.columns.len()
     }
 
-    /// Returns whether the masks have exactly the size for a chunk of this capacity.
+    /// Returns whether the masks of all columns have exactly the size for a chunk of this capacity.
     pub(crate) fn is_for(&self, capacity: u32) -> bool {
         self.columns().iter().all(|column| column.mask.is_for(1, capacity))
     }
