@@ -306,7 +306,7 @@ impl<T: ManagedComponent> Managed<T> {
         .with_entities(T::HAS_ENTITIES);
 }
 
-/// Implements [`CloneColumn`](crate::component::CloneColumn).
+/// Implements [`CloneColumn`](crate::component::CloneColumn) for boxes of `T`.
 ///
 /// # Safety
 ///
@@ -326,7 +326,7 @@ unsafe fn clone_boxes<T: ManagedComponent>(from: *const u8, to: *mut u8, count: 
     unsafe { Written::fill(to.cast::<Box<T>>(), count, make) }
 }
 
-/// Implements [`InitialColumn`](crate::component::InitialColumn).
+/// Implements [`InitialColumn`](crate::component::InitialColumn) for boxes of `T`.
 ///
 /// # Safety
 ///
@@ -339,7 +339,7 @@ unsafe fn write_initial_boxes<T: ManagedComponent>(to: *mut u8, count: usize) {
     unsafe { Written::fill(to.cast::<Box<T>>(), count, |_| Box::new(make())) }
 }
 
-/// Implements [`HashColumn`](crate::component::HashColumn).
+/// Implements [`HashColumn`](crate::component::HashColumn) for boxes of `T`.
 ///
 /// # Safety
 ///
@@ -357,7 +357,7 @@ unsafe fn hash_boxes<T: ManagedComponent>(
     }
 }
 
-/// Implements [`RemapColumn`](crate::component::RemapColumn).
+/// Implements [`RemapColumn`](crate::component::RemapColumn) for boxes of `T`.
 ///
 /// # Safety
 ///

@@ -124,7 +124,7 @@ fn info<T: Component + Default>(index: u32) -> TypeInfo {
     }
 }
 
-/// Implements [`InitialColumn`](crate::component::InitialColumn).
+/// Implements [`InitialColumn`](crate::component::InitialColumn) for the default of `T`.
 ///
 /// # Safety
 ///

@@ -129,7 +129,7 @@ pub(super) unsafe fn write_clones<T: BufferElement>(
     unsafe { (*to).len = elements.len() as u32 };
 }
 
-/// Implements [`DropColumn`](crate::component::DropColumn).
+/// Implements [`DropColumn`](crate::component::DropColumn) for buffers of `T`.
 ///
 /// # Safety
 ///
@@ -178,7 +178,7 @@ pub(super) unsafe fn fill_buffers<T: BufferElement>(
     }
 }
 
-/// Implements [`CloneColumn`](crate::component::CloneColumn). Clones have the capacity of their sources.
+/// Implements [`CloneColumn`](crate::component::CloneColumn) for buffers of `T`. Clones have the capacity of their sources.
 ///
 /// # Safety
 ///
@@ -216,7 +216,7 @@ unsafe fn copy_buffers<T: BufferElement>(from: *const u8, to: *mut u8, count: us
     }
 }
 
-/// Implements [`InitialColumn`](crate::component::InitialColumn).
+/// Implements [`InitialColumn`](crate::component::InitialColumn) for buffers of `T`.
 ///
 /// # Safety
 ///
@@ -228,7 +228,7 @@ unsafe fn write_empty_buffers<T: BufferElement>(to: *mut u8, count: usize) {
     }
 }
 
-/// Implements [`HashColumn`](crate::component::HashColumn). Each buffer is hashed as a list: its length, then its elements.
+/// Implements [`HashColumn`](crate::component::HashColumn) for buffers of `T`. Each buffer is hashed as a list: its length, then its elements.
 ///
 /// # Safety
 ///
@@ -247,7 +247,7 @@ unsafe fn hash_buffers<T: BufferElement>(
     }
 }
 
-/// Implements [`FindElements`](crate::component::FindElements).
+/// Implements [`FindElements`](crate::component::FindElements) for buffers of `T`.
 ///
 /// # Safety
 ///
@@ -258,7 +258,7 @@ unsafe fn find_elements<T: BufferElement>(buffer: *const u8) -> (&'static Shape,
     (T::SHAPE, elements.as_ptr().cast(), elements.len())
 }
 
-/// Implements [`RemapColumn`](crate::component::RemapColumn).
+/// Implements [`RemapColumn`](crate::component::RemapColumn) for buffers of `T`.
 ///
 /// # Safety
 ///

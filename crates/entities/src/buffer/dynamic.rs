@@ -105,7 +105,8 @@ impl<'w, T, S: BufferElement> DynamicBuffer<'w, T, S> {
         &mut self.end
     }
 
-    /// Returns the address of the buffer's header. The address is valid, and no other code uses the header while `self` is borrowed mutably.
+    /// Returns the address of the buffer's header. The address is valid, and no other code uses the header while `self` is
+    /// borrowed mutably.
     #[inline(always)]
     pub(super) fn header(&self) -> *mut Header {
         self.header.as_ptr()

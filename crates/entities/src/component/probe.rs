@@ -33,12 +33,12 @@ pub(crate) enum How<T> {
 }
 
 impl<T> Duplicate<T> {
-    /// Returns that values cannot be duplicated. A world with such a component cannot be forked.
+    /// Creates a `Duplicate` that does not allow duplication. A world with such a component cannot be forked.
     pub const fn none() -> Self {
         Self { how: How::NotAtAll }
     }
 
-    /// Returns that values are duplicated by copying their bytes.
+    /// Creates a `Duplicate` that copies the bytes of values.
     pub const fn bytes() -> Self
     where
         T: Copy,
@@ -59,7 +59,7 @@ impl<T> Duplicate<T> {
         }
     }
 
-    /// Returns that values are duplicated by cloning them.
+    /// Creates a `Duplicate` that clones values.
     pub const fn clone() -> Self
     where
         T: Clone,
@@ -100,12 +100,12 @@ pub struct Initial<T> {
 }
 
 impl<T> Initial<T> {
-    /// Returns that there is no initial value, so that creating the component requires a value.
+    /// Creates an `Initial` without a value, so that creating the component requires a value.
     pub const fn none() -> Self {
         Self { make: None }
     }
 
-    /// Returns that the initial value is the [`Default`] of the type.
+    /// Creates an `Initial` whose value is the [`Default`] of the type.
     pub const fn default() -> Self
     where
         T: Default,

@@ -58,7 +58,8 @@ impl EntityManager {
             // SAFETY:
             // - `recent_transfer` returns a chunk that its archetype lists
             // - the offsets are those of the set in the archetype of that chunk
-            // - the row after the last row has room and no values, because the chunk is in a list of chunks with room
+            // - both chunks pass `moves_simply`, so they are unshared; the row after the last row of `to` has room and no values, because
+            //   the archetype lists `to` as a chunk with room
             // - the set writes all columns that the transfer does not move
             unsafe {
                 let transfer = &self.transfers[transfer];
@@ -260,7 +261,7 @@ impl EntityManager {
             // SAFETY:
             // - `recent_transfer` returns a chunk that its archetype lists
             // - a removal writes no new column, and cached transfers leave no value to be dropped
-            // - both chunks pass `moves_simply`
+            // - both chunks pass `moves_simply`, and the archetype lists `to` as a chunk with room
             unsafe {
                 let transfer = &self.transfers[transfer];
                 self.storage.move_row_simply(entity, slot, transfer, to);

@@ -198,7 +198,7 @@ pub(crate) struct SetPlan {
 /// The archetype with exactly the types of a set, and the columns of the set's components.
 pub(crate) struct SetLayout {
     pub(crate) archetype: u32,
-    /// The columns, in the order of the set.
+    /// The columns of the set's components, in the order of the set.
     pub(crate) columns: Box<[u32]>,
     /// The offsets of the columns, in the order of the set.
     pub(crate) offsets: Box<[u32]>,

@@ -33,7 +33,7 @@ pub(crate) struct ChunkAddress {
 unsafe impl Send for ChunkAddress {}
 
 impl ChunkAddress {
-    /// Returns the address of the memory.
+    /// Returns the address of the chunk's memory as a number.
     #[inline]
     pub(crate) fn addr(self) -> NonZero<usize> {
         self.data.addr()

@@ -115,7 +115,7 @@ impl<'s> ReservedRows<'s> {
         Ok(())
     }
 
-    /// Splits the runs so that each ends at a multiple of `rows`, counted over all runs.
+    /// Splits each run that crosses a multiple of `rows` rows, counted over all runs.
     pub(crate) fn divide(&mut self, rows: usize) {
         // The new runs are appended, and the old ones are removed afterwards, so that no second vector is needed.
         let whole = self.runs.len();

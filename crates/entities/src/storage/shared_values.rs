@@ -403,7 +403,7 @@ pub(crate) struct SharedLookups {
 
 enum PendingLookup {
     Sought(SharedLookup),
-    /// The value is equal to the missing value at this position.
+    /// The value is equal to the missing value of the lookup at this position.
     As(usize),
 }
 
