@@ -228,7 +228,8 @@ unsafe fn write_empty_buffers<T: BufferElement>(to: *mut u8, count: usize) {
     }
 }
 
-/// Implements [`HashColumn`](crate::component::HashColumn) for buffers of `T`. Each buffer is hashed as a list: its length, then its elements.
+/// Implements [`HashColumn`](crate::component::HashColumn) for buffers of `T`. Each buffer is hashed as a list: its length, then
+/// its elements.
 ///
 /// # Safety
 ///

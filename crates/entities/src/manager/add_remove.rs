@@ -58,8 +58,8 @@ impl EntityManager {
             // SAFETY:
             // - `recent_transfer` returns a chunk that its archetype lists
             // - the offsets are those of the set in the archetype of that chunk
-            // - both chunks pass `moves_simply`, so they are unshared; the row after the last row of `to` has room and no values, because
-            //   the archetype lists `to` as a chunk with room
+            // - both chunks pass `moves_simply`, so they are unshared; the row after the last row of `to` has room and no values,
+            //   because the archetype lists `to` as a chunk with room
             // - the set writes all columns that the transfer does not move
             unsafe {
                 let transfer = &self.transfers[transfer];
