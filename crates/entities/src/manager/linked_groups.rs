@@ -148,7 +148,7 @@ impl EntityManager {
     }
 
     /// Enables or disables an entity and its [linked group](crate::LinkedEntityGroup), by removing or adding [`Disabled`].
-    /// Returns whether the entity was changed.
+    /// Returns whether one of these entities was changed.
     ///
     /// Reorders query results: see [`Query::to_entities`](crate::Query::to_entities).
     ///

@@ -1,4 +1,4 @@
-//! The enabled bits of a chunk: which rows have an enableable component enabled.
+//! The enabled bits of a chunk, which determine the rows whose enableable components are enabled.
 
 #![expect(unsafe_code, reason = "memory whose address jobs keep")]
 
