@@ -17,9 +17,10 @@ use crate::set::{CloneSet, ComponentSet};
 use crate::shared::{Shared, SharedComponent};
 use crate::storage::SetOperation;
 
-/// The members of an entity's [group](crate::LinkedEntityGroup) as the targets of a [batch](EntityManager::batch), each once.
+/// The members of an entity's [linked group](crate::LinkedEntityGroup), as the targets of a [batch](EntityManager::batch). Each
+/// member is a target once.
 ///
-/// An entity without a group is its only member. Members that do not exist are skipped.
+/// If the entity has no group, it is the only target. Members that do not exist are skipped.
 ///
 /// # Examples
 ///
@@ -36,10 +37,10 @@ use crate::storage::SetOperation;
 pub struct Linked(pub Entity);
 
 impl Linked {
-    /// Selects the members of the group that a query matches; in commands, at playback.
+    /// Selects the members of the group that a query matches. In commands, the query is evaluated at playback.
     ///
-    /// The query runs before the first member is changed, and skips disabled components as usual. With the filter
-    /// [`IgnoreEnabled`](crate::IgnoreEnabled) only the archetype matters: Unity's `EntityQueryMask`.
+    /// The query is evaluated before the first member is changed. It skips disabled components as usual. With the filter
+    /// [`IgnoreEnabled`](crate::IgnoreEnabled), only the archetype is tested, like Unity's `EntityQueryMask`.
     ///
     /// # Examples
     ///
@@ -69,10 +70,10 @@ impl Linked {
     }
 }
 
-/// The entities of a batch: see [`EntityManager::batch`] and [`CommandRecorder::batch`](crate::CommandRecorder::batch).
+/// The entities of a batch. See [`EntityManager::batch`] and [`CommandRecorder::batch`](crate::CommandRecorder::batch). They are:
 ///
 /// - a slice of entities, or [`Placeholders`] of commands
-/// - [`Linked(root)`](Linked): the members of an entity's group, all or those that a query [matches](Linked::matching)
+/// - [`Linked(root)`](Linked): the members of an entity's linked group, or those that a query [matches](Linked::matching)
 /// - a [`QueryDescriptor`]: the entities that it matches
 #[derive(Clone, Debug)]
 pub struct BatchTargets<'a>(pub(crate) TargetKind<'a>);
@@ -127,7 +128,7 @@ impl<'a> From<&'a QueryDescriptor> for BatchTargets<'a> {
     }
 }
 
-/// The entities of a batch, before the first of them is changed.
+/// The resolved targets of a batch, before the first entity is changed.
 #[derive(Debug)]
 enum Targets<'t> {
     Slice(&'t [Entity]),
@@ -155,11 +156,11 @@ impl<'t> Targets<'t> {
 }
 
 impl EntityManager {
-    /// Prepares a change of many entities at once: of a slice, of the members of a [group](Linked), or of all entities that match a
+    /// Begins a change of many entities: of a slice, of the members of a [linked group](Linked), or of all entities that match a
     /// [query](QueryDescriptor).
     ///
-    /// It is faster than one change after another if neighbours in a slice are neighbours in a chunk, as entities are that were
-    /// created together. A slice may name an entity twice. A query is run by the method that changes the entities.
+    /// A batch is faster than single changes if consecutive entities of a slice are in contiguous rows, like entities that were
+    /// created together. A slice may contain an entity twice. A query is evaluated by the method that changes the entities.
     ///
     /// # Examples
     ///
@@ -178,7 +179,7 @@ impl EntityManager {
     /// assert_eq!(world.batch(&orcs[5..]).despawn(), Ok(995));
     /// ```
     ///
-    /// Of all entities that match a query:
+    /// A change of all entities that match a query:
     ///
     /// ```
     /// use ancho_entities::{Component, QueryDescriptor, With, World};
@@ -201,7 +202,8 @@ impl EntityManager {
 }
 
 impl EntityManager {
-    /// Adds a set of its own to each entity of a list. Returns the number of entities that lacked a component.
+    /// Adds a separate set of components to each entity of a list. Returns the number of entities that lacked one of the
+    /// components.
     fn add_each_to_list<S: ComponentSet>(
         &mut self,
         entities: &[Entity],
@@ -226,16 +228,16 @@ impl EntityManager {
     }
 }
 
-/// A change of many entities at once, from [`EntityManager::batch`].
+/// A change of many entities, created by [`EntityManager::batch`].
 ///
-/// Unless a method says otherwise, a change is made for all of the entities or, after an error, for none. The entities of a query are
-/// those of [`Query::to_entities`](crate::Query::to_entities); an invalid query panics, as [`EntityManager::query`] does.
+/// Unless a method says otherwise, a change is made for all entities or, if there is an error, for none. The entities of a query
+/// are those of [`Query::to_entities`](crate::Query::to_entities). An invalid query panics, like [`EntityManager::query`].
 ///
-/// It is much faster than a loop. A chunk all of whose entities change is not taken apart: if only components without data change
-/// (tags and shared components), the chunk moves to the other archetype as a whole, at the cost of one entity. Chunks that share
-/// memory with a fork go on sharing it then. If components with data are added or removed, a chunk that is almost full keeps as
-/// many entities as it has room for, unless it shares its memory. Entities of other chunks are copied, component by component. A
-/// chunk that is less than half full is not kept if there is room for its entities elsewhere, unless only a shared value changes.
+/// A batch is much faster than a loop. If all entities of a chunk change and only components without data change (tags and shared
+/// components), the whole chunk moves to the other archetype, at the cost of one entity. If the chunk shares its memory with a
+/// fork, it continues to share it. If components with data are added or removed, a chunk that is almost full keeps as many
+/// entities as fit, unless it shares its memory. Entities of other chunks are copied, component by component. A chunk that is
+/// less than half full is not kept if there is room for its entities elsewhere, unless only a shared value changes.
 #[must_use = "nothing changes until one of its methods is called"]
 pub struct Batch<'w> {
     manager: &'w mut EntityManager,
@@ -243,14 +245,14 @@ pub struct Batch<'w> {
 }
 
 impl Batch<'_> {
-    /// Despawns the entities. Returns how many existed.
+    /// Despawns the entities. Returns the number of entities that existed.
     ///
     /// Reorders query results: see [`Query::to_entities`](crate::Query::to_entities).
     ///
     /// # Errors
     ///
-    /// In a strict world, if one of them does not exist: then none is despawned. If the world shares memory with a fork, and there is
-    /// no memory for a copy: then the entities before it are despawned.
+    /// In a strict world, if one of the entities does not exist. In that case no entity is despawned. If the memory is shared
+    /// with a fork and a copy cannot be allocated. In that case the entities before the error are despawned.
     ///
     /// # Examples
     ///
@@ -275,14 +277,14 @@ impl Batch<'_> {
         }
     }
 
-    /// Adds clones of components to the entities. Components that an entity has already are replaced. Returns the number of entities
-    /// that lacked one of them.
+    /// Adds clones of components to the entities, and replaces those that an entity already has. Returns the number of entities
+    /// that lacked one of the components.
     ///
     /// Reorders query results: see [`Query::to_entities`](crate::Query::to_entities).
     ///
     /// # Errors
     ///
-    /// If an entity does not exist, or there is no memory. In a strict world, if an entity has one of the components.
+    /// If an entity does not exist, or there is no memory. In a strict world, if an entity already has one of the components.
     ///
     /// # Examples
     ///
@@ -314,19 +316,19 @@ impl Batch<'_> {
         }
     }
 
-    /// Adds a set of components of its own to each entity, in the order of the slice, of the group, or of
-    /// [`Query::to_entities`](crate::Query::to_entities) before the change. Components that it has already are replaced. Returns the
-    /// number of entities that lacked one of them.
+    /// Adds a separate set of components to each entity, and replaces components that the entity already has. The sets are in the
+    /// order of the slice, of the group, or of [`Query::to_entities`](crate::Query::to_entities) before the change. Returns the
+    /// number of entities that lacked one of the components.
     ///
     /// Reorders query results: see [`Query::to_entities`](crate::Query::to_entities).
     ///
-    /// Unity's `AddComponentData` with a query and an array. A set with a shared component does not compile.
+    /// This is Unity's `AddComponentData` with a query and an array. A set with a shared component does not compile.
     ///
     /// # Errors
     ///
-    /// A0060 if there are not as many sets as entities. Otherwise the errors of [`add`](Self::add). Nothing is changed then, and the
-    /// sets are returned. Without memory for an entity of a slice or a group, the entities before it are changed, and the other sets are
-    /// returned.
+    /// With A0060 if the number of sets differs from the number of entities, and in the cases of [`add`](Self::add). In these
+    /// cases nothing is changed, and the error returns the sets. If there is no memory for an entity of a slice or a group, the
+    /// entities before it are changed, and the error returns the other sets.
     ///
     /// # Examples
     ///
@@ -361,27 +363,27 @@ impl Batch<'_> {
         }
     }
 
-    /// Adds the components that an entity lacks, with their default values, to each of the entities. Returns the number of entities
-    /// that lacked one.
+    /// Adds missing components to each entity, with their default values. Returns the number of entities that lacked one of the
+    /// components.
     ///
     /// Reorders query results: see [`Query::to_entities`](crate::Query::to_entities).
     ///
     /// # Errors
     ///
-    /// The errors of [`add`](Self::add), and [`EntityError::NoInitialValue`] for a component without a default value.
+    /// Returns the errors of [`add`](Self::add), and [`EntityError::NoInitialValue`] for a component without a default value.
     #[track_caller]
     pub fn add_types(self, types: &[ComponentType]) -> Result<usize, EntityError> {
         self.change(|manager, rows| manager.add_types_to_rows(rows, types))
     }
 
-    /// Replaces components of the entities by clones of these.
+    /// Replaces components of the entities with clones of these.
     ///
-    /// With a shared component it reorders query results: see [`Query::to_entities`](crate::Query::to_entities).
+    /// With a shared component, this reorders query results: see [`Query::to_entities`](crate::Query::to_entities).
     ///
     /// # Errors
     ///
-    /// If an entity does not exist, or lacks one of the components: then none is changed. If there is no memory: then the entities
-    /// before it are changed.
+    /// If an entity does not exist, or lacks one of the components. In that case no entity is changed. If there is no memory. In
+    /// that case the entities before the error are changed.
     ///
     /// # Examples
     ///
@@ -444,13 +446,13 @@ impl Batch<'_> {
         self.change(EntityManager::remove_from_rows::<S>)
     }
 
-    /// Removes components from the entities, as [`remove`](Self::remove).
+    /// Removes components from the entities, given their types at run time. See [`remove`](Self::remove).
     ///
     /// Reorders query results: see [`Query::to_entities`](crate::Query::to_entities).
     ///
     /// # Errors
     ///
-    /// The errors of [`remove`](Self::remove).
+    /// Returns the errors of [`remove`](Self::remove).
     #[track_caller]
     pub fn remove_types(self, types: &[ComponentType]) -> Result<usize, EntityError> {
         self.change(|manager, rows| manager.remove_types_from_rows(rows, types))
@@ -460,12 +462,12 @@ impl Batch<'_> {
     ///
     /// Reorders query results: see [`Query::to_entities`](crate::Query::to_entities).
     ///
-    /// The entities of a whole chunk do not move: the chunk gets the value.
+    /// If all entities of a chunk are in the batch, they are not moved: the whole chunk gets the value.
     ///
     /// # Errors
     ///
-    /// If an entity does not exist, or lacks the component: then none is changed. If there is no memory: then the entities before it
-    /// are changed.
+    /// If an entity does not exist, or lacks the component. In that case no entity is changed. If there is no memory. In that
+    /// case the entities before the error are changed.
     ///
     /// # Examples
     ///
@@ -493,8 +495,8 @@ impl Batch<'_> {
         }
     }
 
-    /// Enables or disables the entities, and the members of their groups, as [`EntityManager::set_enabled`] does. Returns the number
-    /// of entities that were changed.
+    /// Enables or disables the entities and the members of their linked groups. See [`EntityManager::set_enabled`]. Returns the
+    /// number of entities that were changed.
     ///
     /// Reorders query results: see [`Query::to_entities`](crate::Query::to_entities).
     ///
@@ -522,19 +524,20 @@ impl Batch<'_> {
         self.change(|manager, rows| manager.set_rows_enabled(rows, enabled))
     }
 
-    /// Enables or disables a component of the entities. It keeps its values, and the entities their places. Returns the number of
-    /// entities.
+    /// Enables or disables a component of the entities. The values are kept, and the entities are not moved. Returns the number
+    /// of entities.
     ///
-    /// A query of the component matches only entities where it is enabled; [`Present`](crate::Present) matches both, and
-    /// [`IsDisabled`](crate::IsDisabled) matches disabled ones. Unity's `SetComponentEnabled` with a query.
+    /// A query for the component matches only entities on which it is enabled. [`Present`](crate::Present) matches both states,
+    /// and [`IsDisabled`](crate::IsDisabled) matches disabled components. This is Unity's `SetComponentEnabled` with a query.
     ///
     /// # Errors
     ///
-    /// A0070 if the component is not enableable. If an entity does not exist or lacks the component. Nothing is changed then.
+    /// With A0070 if the component is not enableable. If an entity does not exist, or lacks the component. In these cases nothing
+    /// is changed.
     ///
     /// # Complexity
     ///
-    /// Not a structural change: one bit for each entity, for a query 64 at a time.
+    /// Not a structural change: one bit is set for each entity. With a query, 64 bits are set at a time.
     ///
     /// # Examples
     ///
@@ -558,11 +561,12 @@ impl Batch<'_> {
         self.set_type_enabled(ComponentType::of::<T>(), enabled)
     }
 
-    /// Enables or disables a component of the entities, as [`set_component_enabled`](Self::set_component_enabled).
+    /// Enables or disables a component of the entities, given its type at run time. See
+    /// [`set_component_enabled`](Self::set_component_enabled).
     ///
     /// # Errors
     ///
-    /// The errors of [`set_component_enabled`](Self::set_component_enabled).
+    /// Returns the errors of [`set_component_enabled`](Self::set_component_enabled).
     #[track_caller]
     pub fn set_type_enabled(self, ty: ComponentType, enabled: bool) -> Result<usize, EntityError> {
         if let Ok(Targets::Query(query)) = &self.targets {
@@ -578,10 +582,10 @@ impl Batch<'_> {
         Ok(entities.len())
     }
 
-    /// Calls a function with the manager and each entity, for any structural change.
+    /// Calls a function with the manager and each entity. The function can make any structural change.
     ///
-    /// The entities are listed first. An entity that does not exist when its turn comes is skipped, and so is one that does not match
-    /// the query any more; new entities are not visited. Unity's `WithStructuralChanges`.
+    /// The entities are listed before the first call. An entity is skipped if it no longer exists, or no longer matches the
+    /// query. New entities are not visited. This is Unity's `WithStructuralChanges`.
     ///
     /// # Examples
     ///
@@ -631,22 +635,22 @@ impl Batch<'_> {
         }
     }
 
-    /// Moves the entities to another world, as [`EntityManager::move_entities_from`] does with all entities. Returns which became
-    /// which.
+    /// Moves the entities to another world. See [`EntityManager::move_entities_from`], which moves all entities. Returns the new
+    /// id of each entity.
     ///
     /// Reorders query results: see [`Query::to_entities`](crate::Query::to_entities).
     ///
-    /// Chunks all of whose entities move are handed over. Other entities move to chunks of that world with the same components.
-    /// [Values of chunks](crate::PerChunk) that do not move stay. Members of a [group](crate::LinkedEntityGroup) move only if they
-    /// are named too.
+    /// A chunk is moved as a whole if all its entities are moved. Other entities are moved to chunks of the other world with the
+    /// same components, and the [chunk components](crate::PerChunk) of their chunks stay. Members of a [linked
+    /// group](crate::LinkedEntityGroup) are moved only if they are in the batch.
     ///
     /// # Errors
     ///
-    /// The errors of [`EntityManager::move_entities_from`], and if an entity does not exist.
+    /// Returns the errors of [`EntityManager::move_entities_from`]. Returns an error if an entity does not exist.
     ///
     /// # Panics
     ///
-    /// As [`EntityManager::move_entities_from`].
+    /// Panics in the cases of [`EntityManager::move_entities_from`].
     ///
     /// # Examples
     ///
@@ -663,16 +667,16 @@ impl Batch<'_> {
         self.change(|source, rows| destination.move_rows_from(source, rows))
     }
 
-    /// Copies the entities to another world, as [`EntityManager::copy_entities_from`] does with all entities. Returns which became
-    /// which. Members of a [group](crate::LinkedEntityGroup) are copied only if they are named too.
+    /// Copies the entities to another world. See [`EntityManager::copy_entities_from`], which copies all entities. Returns the
+    /// copy of each entity. Members of a [linked group](crate::LinkedEntityGroup) are copied only if they are in the batch.
     ///
     /// # Errors
     ///
-    /// The errors of [`EntityManager::copy_entities_from`], and if an entity does not exist.
+    /// Returns the errors of [`EntityManager::copy_entities_from`]. Returns an error if an entity does not exist.
     ///
     /// # Panics
     ///
-    /// As [`EntityManager::copy_entities_from`].
+    /// Panics in the cases of [`EntityManager::copy_entities_from`].
     ///
     /// # Examples
     ///
@@ -689,7 +693,7 @@ impl Batch<'_> {
         self.change(|source, rows| destination.copy_rows_from(source, rows))
     }
 
-    /// Changes the rows of the entities.
+    /// Selects the rows of the entities, and calls a function that changes them.
     #[track_caller]
     fn change<R>(
         self,

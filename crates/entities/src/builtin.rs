@@ -8,7 +8,7 @@ use crate::field::{EntityRemap, Field, FieldKind, FieldShape, Shape, StateHasher
 
 /// A tag for entities that serve as templates for instances: queries skip them.
 ///
-/// Instances do not have it. Unity's `Prefab`.
+/// Instances do not have the tag. This is Unity's `Prefab`.
 ///
 /// # Examples
 ///
@@ -29,7 +29,7 @@ pub struct Prefab;
 
 /// A tag for entities that are disabled as a whole: queries skip them.
 ///
-/// See [`EntityManager::set_enabled`](crate::EntityManager::set_enabled). Unity's `Disabled`.
+/// See [`EntityManager::set_enabled`](crate::EntityManager::set_enabled). This is Unity's `Disabled`.
 ///
 /// # Examples
 ///
@@ -50,10 +50,10 @@ pub struct Prefab;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Disabled;
 
-/// A tag for prefabs whose instances are not roots of groups. Instances have neither this tag nor the
-/// [group](crate::LinkedEntityGroup), but its members are still instantiated.
+/// A tag for prefabs whose instances are not roots of linked groups. Instances have neither this tag nor the
+/// [group](crate::LinkedEntityGroup), but the members of the group are still instantiated.
 ///
-/// Unity's `OmitLinkedEntityGroupFromPrefabInstance`.
+/// This is Unity's `OmitLinkedEntityGroupFromPrefabInstance`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OmitLinkedEntityGroup;
 
@@ -92,11 +92,11 @@ tag!(Disabled);
 tag!(OmitLinkedEntityGroup);
 tag!(CleanupEntity);
 
-/// A member of a linked group. The entity with a buffer of these is the root of the group.
+/// A member of a linked group. An entity with a buffer of `LinkedEntityGroup` is the root of the group.
 ///
-/// The first member is the root itself. Instantiating the root instantiates the group, and references among its members then point
-/// to the instances. Despawning the root despawns the group, including the groups of members.
-/// [`set_enabled`](crate::EntityManager::set_enabled) applies to all members. Unity's `LinkedEntityGroup`.
+/// The first member is the root itself. Instantiating the root instantiates all members, and references between the members then
+/// refer to the instances. Despawning the root despawns all members and their groups.
+/// [`set_enabled`](crate::EntityManager::set_enabled) applies to all members. This is Unity's `LinkedEntityGroup`.
 ///
 /// # Examples
 ///

@@ -5,10 +5,10 @@ use std::fmt;
 use crate::entity::{Entity, is_id_range};
 use crate::field::{EntityRemap, Field};
 
-/// A map from entities of one world to entities of another, returned by moving and copying entities.
+/// A map from entities of one world to entities of another. Methods that move or copy entities return it.
 ///
-/// Entities that were created together mostly move together, so the map is short: it has one entry per range of entities whose
-/// indices are consecutive on both sides.
+/// Entities that were created together are usually moved together, so the map is small. It has one entry per range of entities
+/// whose old and new indices are both consecutive.
 ///
 /// # Examples
 ///
@@ -28,14 +28,14 @@ use crate::field::{EntityRemap, Field};
 /// ```
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct EntityMap {
-    /// Disjoint, in ascending order of the old index.
+    /// The ranges of entities, which are disjoint and in ascending order of the old index.
     stretches: Vec<Stretch>,
     /// The number of entities.
     len: usize,
     buckets: Buckets,
 }
 
-/// A range of entities with consecutive indices on both sides and the same versions.
+/// A range of entities with consecutive old indices, consecutive new indices, and the same versions.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Stretch {
     /// The first old entity.
@@ -45,17 +45,18 @@ struct Stretch {
     count: u32,
 }
 
-/// An index over many ranges: the old indices are divided into equal buckets, by the start of each range.
+/// An index for many ranges. It divides the old indices into buckets of equal size, and assigns each range to a bucket by its
+/// start.
 #[derive(Clone, Default, PartialEq, Eq)]
 struct Buckets {
-    /// For each bucket, the number of the first range that starts in it or later, followed by the number of all ranges. Empty if
+    /// For each bucket, the number of the first range that starts in it or later, followed by the number of ranges. Empty if
     /// there are few ranges.
     first: Vec<u32>,
-    /// The number of indices per bucket, as a power of two.
+    /// The binary logarithm of the number of indices per bucket.
     shift: u32,
 }
 
-/// The number of ranges up to which a binary search without buckets is used.
+/// The maximum number of ranges for which a binary search without buckets is used.
 const FEW: usize = 16;
 
 impl EntityMap {
@@ -79,11 +80,11 @@ impl EntityMap {
         self.len == 0
     }
 
-    /// Returns the new entity for an old one, if the map has it.
+    /// Returns the new entity for an old one, or `None` if the map does not contain it.
     ///
     /// # Complexity
     ///
-    /// Constant if the indices are spread evenly, whatever the order of creation; logarithmic in the number of ranges in the worst
+    /// Constant if the indices are distributed evenly, in any order of creation. Logarithmic in the number of ranges in the worst
     /// case.
     ///
     /// # Examples
@@ -128,7 +129,7 @@ impl EntityMap {
         })
     }
 
-    /// Replaces the entities in a value with their new entities, or with [`Entity::NULL`] if the map does not have them.
+    /// Replaces the entities in a value with their new entities, or with [`Entity::NULL`] if the map does not contain them.
     ///
     /// Use it for references to entities that are stored outside the world.
     ///
@@ -149,9 +150,9 @@ impl EntityMap {
         value.remap(&mut EntityRemap::new(&mut replace));
     }
 
-    /// Returns a function that maps an entity to its new one, or to null. It is fast for sequences of consecutive entities.
+    /// Returns a function that maps an entity to its new entity, or to null. It is fast for sequences of consecutive entities.
     pub(crate) fn replacement(&self) -> impl FnMut(Entity) -> Entity {
-        // The next entity is mostly in the same range.
+        // The next entity is usually in the same range.
         let mut last = self.stretches.first();
         move |old| {
             if let Some(new) = last.and_then(|stretch| stretch.get(old)) {
@@ -170,16 +171,16 @@ impl EntityMap {
         let Buckets { first, shift } = &self.buckets;
         let (start, end) = match first.get((from_lowest >> shift) as usize..) {
             Some(&[start, end, ..]) => (start as usize, end as usize),
-            // There are few ranges, or the index is beyond all of them.
+            // There are few ranges, or the index is after the last bucket.
             _ => (0, self.stretches.len()),
         };
         let begins_before = |stretch: &Stretch| stretch.old.index() <= index;
-        // If none of these does, the last range before them is the result.
+        // If no range of the bucket starts at or before the index, the result is the last range before the bucket.
         let after = start + self.stretches[start..end].partition_point(begins_before);
         self.stretches.get(after.checked_sub(1)?)
     }
 
-    /// Adds pairs of entities that the map does not have yet. Call [`put_in_order`](Self::put_in_order) after the last one.
+    /// Adds pairs of entities that the map does not contain yet. Call [`put_in_order`](Self::put_in_order) after the last pair.
     pub(crate) fn add(&mut self, old: &[Entity], new: &[Entity]) {
         debug_assert_eq!(old.len(), new.len());
         if old.is_empty() {
@@ -205,7 +206,7 @@ impl EntityMap {
         }
     }
 
-    /// Sorts the added entities, so that they are found.
+    /// Sorts the ranges, so that [`get`](Self::get) finds the added entities.
     pub(crate) fn put_in_order(&mut self) {
         let is_sorted = self.stretches.is_sorted_by_key(|stretch| stretch.old.index());
         if self.stretches.len() > FEW {
@@ -216,7 +217,7 @@ impl EntityMap {
         if is_sorted {
             return;
         }
-        // Ranges that are adjacent now may be merged.
+        // Ranges that are adjacent after sorting may be merged.
         let before = self.stretches.len();
         self.stretches.dedup_by(|next, stretch| {
             let continues = stretch.is_continued_by(next);
@@ -250,7 +251,7 @@ impl Stretch {
 }
 
 impl Buckets {
-    /// Sorts the ranges, at least one, into a similar number of buckets.
+    /// Sorts the ranges, of which there is at least one, into a similar number of buckets.
     fn sort(stretches: &mut Vec<Stretch>) -> Self {
         let begins = |stretch: &Stretch| stretch.old.index();
         let (lowest, highest) = stretches
@@ -262,7 +263,7 @@ impl Buckets {
         let shift = each.trailing_zeros();
         let part = |stretch: &Stretch| ((begins(stretch) - lowest) >> shift) as usize;
         let parts = ((highest - lowest) >> shift) as usize + 1;
-        // The number of ranges in the buckets before each one.
+        // `first` is the number of ranges in the preceding buckets.
         let mut first = vec![0; parts + 1];
         stretches.iter().for_each(|stretch| first[part(stretch) + 1] += 1);
         for at in 0..parts {

@@ -1,4 +1,4 @@
-//! Managed components.
+//! Managed components, which only one thread uses at a time.
 #![expect(
     unsafe_code,
     reason = "values are moved to and out of chunks, and are seen by one thread"
@@ -17,20 +17,21 @@ use crate::field::{EntityRemap, Field, FieldKind, Shape, StateHasher, shape_of};
 use crate::set::{CloneSet, ComponentSet};
 use crate::storage::RowPlace;
 
-/// A component that one thread uses at a time: any type that is `Send`, and need not be `Sync`.
+/// A component that only one thread uses at a time. Its type is `Send`, and need not be `Sync`.
 ///
-/// Use it for data that does not belong into jobs: handles of windows and sounds, caches in a `Cell`, trait objects, state of
-/// libraries. Each value has its own box, and the chunk stores its address of 8 bytes. Jobs never access it, and no two worlds
-/// share one. Use a [`Component`](crate::Component) for data that jobs work on. Unity's managed `IComponentData`.
+/// Use it for data that jobs do not need: handles of windows and sounds, caches in a `Cell`, trait objects, or state of
+/// libraries. Each value has its own box, and the chunk stores the address of the box in 8 bytes. Jobs never access managed
+/// components, and worlds never share them. Use a [`Component`](crate::Component) for data that jobs process. This is Unity's
+/// managed `IComponentData`.
 ///
-/// - As a component of entities it is a [`Managed<T>`](Managed): `spawn`, `add` and `set` take one, and `take` returns one.
-///   `has::<Managed<T>>` and `remove::<Managed<T>>` work as for every component.
+/// - The component type of a managed component is [`Managed<T>`](Managed): `spawn`, `add` and `set` take one, and `take` returns
+///   one. `has::<Managed<T>>` and `remove::<Managed<T>>` work as for every component.
 /// - [`managed`](crate::EntityManager::managed) reads the value of an entity, and
 ///   [`managed_mut`](crate::EntityManager::managed_mut) changes it.
 ///
-/// A value is dropped once: when it is removed or replaced, or with its entity or world. Instances get clones, in which references
-/// to the entity point to the instance. A world with managed components can be [forked](crate::World::fork) if they can be cloned.
-/// The fork has its own values from the start.
+/// A value is dropped when it is removed or replaced, or with its entity or world. Instances get clones, in which references to
+/// the source refer to the instance. A world with managed components can be [forked](crate::World::fork) if the components can be
+/// cloned. The fork has its own values from the start.
 ///
 /// The derive also implements [`Field`], and chooses how values are [duplicated](Self::duplicate) and [initialized](Self::initial).
 /// Mark fields that are not `Field` with `#[field(opaque)]`. Its options are `#[managed(name = "…", enableable, cleanup,
@@ -64,43 +65,44 @@ use crate::storage::RowPlace;
     note = "write `#[derive(ManagedComponent)]` on the type; wrap types of other crates in one of your own"
 )]
 pub trait ManagedComponent: Field + Send + Sized + 'static {
-    /// Returns the name of the type in messages: by default its path. The component is called `Managed<name>` there.
+    /// Returns the name of the type in messages, which is its path by default. Messages call the component `Managed<name>`.
     ///
     /// A name set with `#[managed(name = "…")]` is also the [stable name](ComponentType::stable_name).
     fn name() -> &'static str {
         type_name::<Self>()
     }
 
-    /// Returns the way to duplicate a value when an entity is instantiated or a world is copied.
+    /// Returns how a value is duplicated when an entity is instantiated or a world is copied.
     fn duplicate() -> Duplicate<Self> {
         Duplicate::none()
     }
 
-    /// Returns the value of entities that are created without one.
+    /// Returns the value of entities that are created without an explicit value.
     fn initial() -> Initial<Self> {
         Initial::none()
     }
 
-    /// Allows enabling and disabling the component per entity: `#[managed(enableable)]`. Like
-    /// [components](crate::Component::ENABLEABLE).
+    /// True if the component can be enabled and disabled per entity: `#[managed(enableable)]`. See
+    /// [`Component::ENABLEABLE`](crate::Component::ENABLEABLE).
     const ENABLEABLE: bool = false;
 
-    /// Keeps the component when its entity is despawned: `#[managed(cleanup)]`. Like [components](crate::Component::CLEANUP).
+    /// True if the component is kept when its entity is despawned: `#[managed(cleanup)]`. See
+    /// [`Component::CLEANUP`](crate::Component::CLEANUP).
     const CLEANUP: bool = false;
 
-    /// Records changes per entity instead of per chunk: `#[managed(track_changes)]`. Like
-    /// [components](crate::Component::TRACK_CHANGES).
+    /// True if changes are recorded per entity instead of per chunk: `#[managed(track_changes)]`. See
+    /// [`Component::TRACK_CHANGES`](crate::Component::TRACK_CHANGES).
     const TRACK_CHANGES: bool = false;
 
-    /// The components whose write groups the component is in: `#[managed(write_group(…))]`. Like
-    /// [components](crate::Component::WRITE_GROUPS).
+    /// The components to whose write groups the component belongs: `#[managed(write_group(…))]`. See
+    /// [`Component::WRITE_GROUPS`](crate::Component::WRITE_GROUPS).
     const WRITE_GROUPS: &'static [WriteGroup] = &[];
 
-    /// The maximum number of entities in a chunk with the component: `#[managed(maximum_chunk_capacity = 16)]`. Like
-    /// [components](crate::Component::MAXIMUM_CHUNK_CAPACITY).
+    /// The maximum number of entities in a chunk with the component: `#[managed(maximum_chunk_capacity = 16)]`. See
+    /// [`Component::MAXIMUM_CHUNK_CAPACITY`](crate::Component::MAXIMUM_CHUNK_CAPACITY).
     const MAXIMUM_CHUNK_CAPACITY: Option<NonZero<u32>> = None;
 
-    /// Returns the cache of the managed component's registration.
+    /// Returns the slot that caches the managed component's registration.
     #[doc(hidden)]
     fn slot() -> Option<&'static TypeSlot<Managed<Self>>> {
         None
@@ -110,11 +112,11 @@ pub trait ManagedComponent: Field + Send + Sized + 'static {
 impl ComponentType {
     /// Returns the managed component type of `T`, registering it on first use.
     ///
-    /// It differs from the component type `T`, if `T` is also a component.
+    /// If `T` is also a component, the managed type differs from the component type `T`.
     ///
     /// # Panics
     ///
-    /// With A0062 if another type has its name.
+    /// With A0062 if another type has the same name.
     ///
     /// # Examples
     ///
@@ -135,13 +137,13 @@ impl ComponentType {
     }
 }
 
-/// An owned managed component, to move it into a world or out of it.
+/// An owned managed component, which can be moved into a world or out of it.
 ///
-/// It is a [set of components](ComponentSet), alone and in tuples. `has`, `remove` and `archetype` use it as the type of the
-/// component, `spawn`, `add` and `set` take its value, and `take` returns one.
+/// A `Managed` is a [set of components](ComponentSet), alone and in tuples. `has`, `remove` and `archetype` take it as the type
+/// of the component. `spawn`, `add` and `set` take its value, and `take` returns one.
 ///
-/// The value is accessible by ownership or through a mutable borrow. A shared reference never yields a `&T`, so this is `Sync`
-/// although `T` may not be.
+/// The value is accessible by ownership or through a mutable borrow. A shared reference never yields a `&T`, so `Managed` is
+/// `Sync` even if `T` is not.
 ///
 /// # Examples
 ///
@@ -167,16 +169,16 @@ impl ComponentType {
 /// # Ok::<(), ancho_entities::EntityError>(())
 /// ```
 pub struct Managed<T> {
-    /// A stable allocation: only the address moves between chunks.
+    /// The boxed value. Only its address moves between chunks.
     value: Box<T>,
 }
 
-// SAFETY: a shared reference to this yields no reference to the value, as with `std::sync::Exclusive`. `fill` clones the value
-// through a shared reference, and its caller guarantees that no other thread uses the set.
+// SAFETY: a shared reference to a `Managed` yields no reference to the value, as with `std::sync::Exclusive`. `fill` clones the
+// value through a shared reference, and its caller guarantees that no other thread uses the set.
 unsafe impl<T> Sync for Managed<T> {}
 
 impl<T> Managed<T> {
-    /// Boxes a value.
+    /// Creates a managed component with a value.
     ///
     /// # Examples
     ///
@@ -218,7 +220,7 @@ impl<T> Managed<T> {
     }
 }
 
-// SAFETY: one type, one offset, one value, which is a box as in the column.
+// SAFETY: the set has one type, and the methods use one offset and one value of it: a box, as in the column.
 unsafe impl<T: ManagedComponent> ComponentSet for Managed<T> {
     const COUNT: usize = 1;
     const HAS_ENTITIES: bool = T::HAS_ENTITIES;
@@ -249,7 +251,7 @@ unsafe impl<T: ManagedComponent> ComponentSet for Managed<T> {
     }
 }
 
-// SAFETY: one column is counted.
+// SAFETY: one column is written and counted.
 unsafe impl<T: ManagedComponent + Clone> CloneSet for Managed<T> {
     unsafe fn fill(&self, place: RowPlace, rows: usize, done: &mut usize) {
         // SAFETY: the place has a column of this type with room for `rows` values. No other thread uses the set, so this thread may
@@ -281,7 +283,7 @@ pub(super) fn info<T: ManagedComponent>(index: u32) -> TypeInfo {
         tracked: T::TRACK_CHANGES,
         write_groups: T::WRITE_GROUPS,
         maximum_capacity: T::MAXIMUM_CHUNK_CAPACITY,
-        // Forks may run on other threads.
+        // Forks may run on other threads, so they must not share the memory.
         sync: false,
         drop: Some(drop_column::<Box<T>>),
         copying: match T::duplicate().how {
@@ -304,7 +306,7 @@ impl<T: ManagedComponent> Managed<T> {
         .with_entities(T::HAS_ENTITIES);
 }
 
-/// Implements [`CloneColumn`](crate::component::CloneColumn).
+/// Implements [`CloneColumn`](crate::component::CloneColumn) for boxes of `T`.
 ///
 /// # Safety
 ///
@@ -314,7 +316,7 @@ unsafe fn clone_boxes<T: ManagedComponent>(from: *const u8, to: *mut u8, count: 
     // SAFETY: `from` has `count` boxes of `T`. The memory of managed components is never shared between worlds, so no other thread
     // uses them.
     let values = unsafe { slice::from_raw_parts(from.cast::<Box<T>>(), count) };
-    // Calls `duplicate` again, since the function cannot be stored without its type. A differing result is harmless.
+    // `duplicate` is called again, because the function cannot be stored without its type. A different result is harmless.
     let duplicate = T::duplicate();
     let make = |index: usize| match duplicate.apply(&values[index]) {
         Some(value) => Box::new(value),
@@ -324,7 +326,7 @@ unsafe fn clone_boxes<T: ManagedComponent>(from: *const u8, to: *mut u8, count: 
     unsafe { Written::fill(to.cast::<Box<T>>(), count, make) }
 }
 
-/// Implements [`InitialColumn`](crate::component::InitialColumn).
+/// Implements [`InitialColumn`](crate::component::InitialColumn) for boxes of `T`.
 ///
 /// # Safety
 ///
@@ -337,7 +339,7 @@ unsafe fn write_initial_boxes<T: ManagedComponent>(to: *mut u8, count: usize) {
     unsafe { Written::fill(to.cast::<Box<T>>(), count, |_| Box::new(make())) }
 }
 
-/// Implements [`HashColumn`](crate::component::HashColumn).
+/// Implements [`HashColumn`](crate::component::HashColumn) for boxes of `T`.
 ///
 /// # Safety
 ///
@@ -355,7 +357,7 @@ unsafe fn hash_boxes<T: ManagedComponent>(
     }
 }
 
-/// Implements [`RemapColumn`](crate::component::RemapColumn).
+/// Implements [`RemapColumn`](crate::component::RemapColumn) for boxes of `T`.
 ///
 /// # Safety
 ///

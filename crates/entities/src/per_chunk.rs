@@ -16,10 +16,10 @@ use crate::field::{EntityRemap, FieldKind, Shape};
 use crate::set::{CloneSet, ComponentSet};
 use crate::storage::RowPlace;
 
-/// A tag for entities whose chunk has a `T`: one value for all entities of a chunk.
+/// A tag for entities whose chunk has a chunk component `T`: one value for all entities of the chunk.
 ///
 /// Use it for properties of a chunk: the bounding box of its entities, their level of detail, or the time of the last update.
-/// Unity's chunk components.
+/// These are Unity's chunk components.
 ///
 /// - The tag is a [set of components](ComponentSet) without bytes, alone and in tuples. `spawn` and `add` take it, and
 ///   `has::<PerChunk<T>>` tests for it. It is not the component `T`; an entity may have both.
@@ -27,12 +27,12 @@ use crate::storage::RowPlace;
 ///   [`ArchetypeChunk::chunk_component`](crate::ArchetypeChunk::chunk_component), and replaced with
 ///   [`set_chunk_component`](crate::EntityManager::set_chunk_component).
 ///
-/// A new chunk starts with the type's default. Adding, removing or moving entities does not change the values of chunks. When the
-/// last entity of a chunk is removed, the value is dropped. Instances are placed in chunks as all entities are, and see the values
-/// of those chunks. The values take no room in chunks, however large they are.
+/// A new chunk starts with the default of the type. Adding, removing or moving entities does not change the values of chunks.
+/// When the last entity of a chunk is removed, the value is dropped. Instances are placed in chunks like all entities, and have
+/// the values of those chunks. The values take no room in chunks, however large they are.
 ///
-/// A value has a change version, as each column of a chunk has. Writing the value raises it. Adding entities raises the versions of
-/// all columns, including this one.
+/// A value has a change version, like each column of a chunk. Writing the value increases the version. Adding entities increases
+/// the versions of all columns, including this one.
 ///
 /// # Examples
 ///
@@ -58,7 +58,7 @@ use crate::storage::RowPlace;
 /// assert_eq!(world.chunk_component(peak), Ok(&Highest(9.0)));
 /// ```
 pub struct PerChunk<T> {
-    /// No value: the tag is `Send` and `Sync` for any `T`.
+    /// Contains no value, so that the tag is `Send` and `Sync` for any `T`.
     value: PhantomData<fn() -> T>,
 }
 
@@ -86,11 +86,11 @@ impl<T: Component + Default> PerChunk<T> {
 impl ComponentType {
     /// Returns the chunk component type of `T`, registering it on first use.
     ///
-    /// It differs from the component type `T`, and takes no bytes of an entity.
+    /// The chunk component type differs from the component type `T`, and takes no bytes per entity.
     ///
     /// # Panics
     ///
-    /// With A0062 if another type has its name.
+    /// With A0062 if another type has the same name.
     ///
     /// # Examples
     ///
@@ -124,7 +124,7 @@ fn info<T: Component + Default>(index: u32) -> TypeInfo {
     }
 }
 
-/// Implements [`InitialColumn`](crate::component::InitialColumn).
+/// Implements [`InitialColumn`](crate::component::InitialColumn) for the default of `T`.
 ///
 /// # Safety
 ///
@@ -134,7 +134,7 @@ unsafe fn write_default<T: Default>(to: *mut u8, count: usize) {
     unsafe { Written::fill(to.cast::<T>(), count, |_| T::default()) }
 }
 
-// SAFETY: one type, one offset, a value without bytes.
+// SAFETY: the set has one type, whose values have no bytes, so nothing is written or read.
 unsafe impl<T: Component + Default> ComponentSet for PerChunk<T> {
     const COUNT: usize = 1;
     const HAS_ENTITIES: bool = false;
@@ -158,7 +158,7 @@ unsafe impl<T: Component + Default> ComponentSet for PerChunk<T> {
     }
 }
 
-// SAFETY: one column is counted.
+// SAFETY: one column is counted. It has no bytes, so nothing is written.
 unsafe impl<T: Component + Default> CloneSet for PerChunk<T> {
     #[inline]
     unsafe fn fill(&self, _: RowPlace, _: usize, done: &mut usize) {

@@ -19,30 +19,31 @@ use crate::field::{EntityRemap, Field, FieldKind, Shape};
 use crate::set::{CloneSet, ComponentSet};
 use crate::storage::RowPlace;
 
-/// A component with the same value for many entities: a team, a mesh and its material, the settings of a flock.
+/// A component that has the same value for many entities, such as a team, a mesh with its material, or the settings of a flock.
 ///
-/// A world stores each value once, and all entities of a chunk have the same value. So it takes no memory per entity, and code that
-/// works on chunks reads it once per chunk. In return, changing the value of an entity moves the entity to another chunk, and many
-/// different values mean many chunks with few entities. Unity's `ISharedComponentData`.
+/// A world stores each value once, and all entities of a chunk have the same value. So a shared component takes no memory per
+/// entity, and code that processes chunks reads it once per chunk. In return, changing the value of an entity moves the entity to
+/// another chunk, and many different values mean many chunks with few entities. This is Unity's `ISharedComponentData`.
 ///
-/// - As a component of entities it is a [`Shared<T>`](Shared): `spawn`, `add` and `set` take one, and `take` returns one.
-///   `has::<Shared<T>>` and `remove::<Shared<T>>` work as for every component.
+/// - The component type of a shared component is [`Shared<T>`](Shared): `spawn`, `add` and `set` take one, and `take` returns
+///   one. `has::<Shared<T>>` and `remove::<Shared<T>>` work as for every component.
 /// - [`shared`](crate::EntityManager::shared) reads the value of an entity, and [`set_shared`](crate::EntityManager::set_shared)
 ///   changes it.
 ///
-/// `Eq` and `Hash` decide which values are the same. If they are inconsistent, the grouping of entities is unspecified, but memory
-/// stays safe.
+/// `Eq` and `Hash` determine which values are the same. If they are inconsistent, the grouping of entities is unspecified, but
+/// memory remains safe.
 ///
-/// Values are not copied, even when worlds are: forks and duplicates share them. A change through a shared reference, such as to an
-/// atomic, is visible to all of them.
+/// Values are not copied, even if worlds are: forks and duplicates share them. A change through a shared reference, for example
+/// to an atomic, is visible in all of them.
 ///
 /// The derive also implements [`Field`], and detects whether the type has an [initial](Self::initial) value and can be
 /// [duplicated](Self::DUPLICATE). Its options are:
 ///
 /// - `#[shared(name = "…")]`: the name of the type.
-/// - `#[shared(cleanup)]`: as for [components](crate::Component::CLEANUP).
+/// - `#[shared(cleanup)]`: the component is kept when its entity is despawned. See
+///   [`Component::CLEANUP`](crate::Component::CLEANUP).
 /// - `#[shared(component)]`: the type is also a component, and `#[derive(Component)]` implements `Field`. An entity can then have
-///   both.
+///   a component of the type, a shared component of it, or both.
 ///
 /// # Entities in values
 ///
@@ -115,43 +116,44 @@ use crate::storage::RowPlace;
     note = "write `#[derive(SharedComponent, PartialEq, Eq, Hash)]` on the type; wrap types of other crates in one of your own"
 )]
 pub trait SharedComponent: Field + Eq + Hash + Send + Sync + Sized + 'static {
-    /// Returns the name of the type in messages: by default its path. The component is called `Shared<name>` there.
+    /// Returns the name of the type in messages, which is its path by default. Messages call the component `Shared<name>`.
     ///
     /// A name set with `#[shared(name = "…")]` is also the [stable name](ComponentType::stable_name).
     fn name() -> &'static str {
         type_name::<Self>()
     }
 
-    /// Returns the value of entities that are created without one.
+    /// Returns the value of entities that are created without an explicit value.
     ///
-    /// A world calls it once, and keeps the value.
+    /// A world calls this once, and keeps the value.
     fn initial() -> Initial<Self> {
         Initial::none()
     }
 
-    /// Keeps the component when its entity is despawned: `#[shared(cleanup)]`. Like [components](crate::Component::CLEANUP).
+    /// True if the component is kept when its entity is despawned: `#[shared(cleanup)]`. See
+    /// [`Component::CLEANUP`](crate::Component::CLEANUP).
     const CLEANUP: bool = false;
 
-    /// The maximum number of entities in a chunk with the component: `#[shared(maximum_chunk_capacity = 16)]`. Like
-    /// [components](crate::Component::MAXIMUM_CHUNK_CAPACITY).
+    /// The maximum number of entities in a chunk with the component: `#[shared(maximum_chunk_capacity = 16)]`. See
+    /// [`Component::MAXIMUM_CHUNK_CAPACITY`](crate::Component::MAXIMUM_CHUNK_CAPACITY).
     const MAXIMUM_CHUNK_CAPACITY: Option<NonZero<u32>> = None;
 
-    /// The way to duplicate a value whose entities are replaced. Types without entities need none.
+    /// The way in which a value is duplicated when entities in it are replaced. Types without entities need none.
     const DUPLICATE: Duplicate<Self> = Duplicate::none();
 
-    /// Returns the cache of the shared component's registration.
+    /// Returns the slot that caches the shared component's registration.
     #[doc(hidden)]
     fn slot() -> Option<&'static TypeSlot<Shared<Self>>> {
         None
     }
 }
 
-/// An owned value of a shared component, to move it into a world or out of it.
+/// An owned value of a shared component, which can be moved into a world or out of it.
 ///
-/// It is a [set of components](ComponentSet), alone and in tuples. `has`, `remove` and `archetype` use it as the type of the
-/// component, `spawn`, `add` and `set` take its value, and `take` returns one.
+/// A `Shared` is a [set of components](ComponentSet), alone and in tuples. `has`, `remove` and `archetype` take it as the type of
+/// the component. `spawn`, `add` and `set` take its value, and `take` returns one.
 ///
-/// Cloning it shares the same value, whatever the type is.
+/// A clone refers to the same value. It does not require `T: Clone`.
 ///
 /// # Examples
 ///
@@ -176,7 +178,7 @@ pub trait SharedComponent: Field + Eq + Hash + Send + Sync + Sized + 'static {
 pub struct Shared<T>(Arc<T>);
 
 impl<T> Shared<T> {
-    /// Wraps a value for sharing.
+    /// Creates a handle to a value.
     ///
     /// # Examples
     ///
@@ -235,7 +237,7 @@ impl<T: fmt::Debug> fmt::Debug for Shared<T> {
 }
 
 impl<T: SharedComponent> Shared<T> {
-    /// Restores the type of an erased value.
+    /// Converts a type-erased value to its type.
     pub(crate) fn of_erased(value: SharedValue) -> Self {
         Self(value.downcast().unwrap_or_else(|_| panic!("a value of `{}`", T::name())))
     }
@@ -244,13 +246,13 @@ impl<T: SharedComponent> Shared<T> {
         self.0
     }
 
-    /// Returns a new initial value, if the type has one.
+    /// Creates an initial value, if the type has one.
     pub(crate) fn initial() -> Option<Self> {
         T::initial().make.map(|make| Self::new(make()))
     }
 }
 
-// SAFETY: one type, one offset, and no bytes in the row. `shared` passes the value on, and `read` receives it.
+// SAFETY: the set has one type, which has no bytes in the row. `shared` yields the value, and `read` gets it from the iterator.
 unsafe impl<T: SharedComponent> ComponentSet for Shared<T> {
     const COUNT: usize = 1;
     const SHARED: bool = true;
@@ -286,7 +288,7 @@ unsafe impl<T: SharedComponent> ComponentSet for Shared<T> {
     }
 }
 
-// SAFETY: one column is counted, which has no bytes.
+// SAFETY: one column is counted. It has no bytes, so nothing is written.
 unsafe impl<T: SharedComponent> CloneSet for Shared<T> {
     unsafe fn fill(&self, _: RowPlace, _: usize, done: &mut usize) {
         *done += 1;
@@ -300,11 +302,11 @@ unsafe impl<T: SharedComponent> CloneSet for Shared<T> {
 impl ComponentType {
     /// Returns the shared component type of `T`, registering it on first use.
     ///
-    /// It differs from the component type `T`, if `T` is also a component, and takes no bytes in chunks.
+    /// The shared type takes no bytes in chunks. If `T` is also a component, it differs from the component type `T`.
     ///
     /// # Panics
     ///
-    /// With A0062 if another type has its name.
+    /// With A0062 if another type has the same name.
     ///
     /// # Examples
     ///
@@ -325,7 +327,7 @@ impl ComponentType {
     }
 }
 
-/// The shape of the column. It is opaque, since zero bytes cannot identify a value.
+/// The shape of a column of shared components. It is opaque, because zero bytes cannot identify a value.
 const SHAPE: &Shape = &Shape::laid_out("Shared", FieldKind::Opaque, 0, 1);
 
 /// Returns the metadata of a shared component.
@@ -343,7 +345,7 @@ fn info<T: SharedComponent>(index: u32) -> TypeInfo {
             equal: |left, right| typed::<T>(left) == typed::<T>(right),
             shape: T::SHAPE,
             feed: |value, state| typed::<T>(value).hash_state(state),
-            // Calls `initial` again, since the function cannot be stored without its type.
+            // `initial` is called again, because the function cannot be stored without its type.
             default: has_default.then_some(|| match Shared::<T>::initial() {
                 Some(value) => value.into_erased(),
                 None => panic!("`{}` no longer has an initial value", T::name()),
@@ -356,7 +358,7 @@ fn info<T: SharedComponent>(index: u32) -> TypeInfo {
     }
 }
 
-/// Rejects, at compile time, a type with entities that cannot be replaced.
+/// Rejects, at compile time, a type that contains entities but cannot be duplicated.
 #[doc(hidden)]
 pub const fn require_clone<T: SharedComponent>() {
     assert!(
@@ -370,7 +372,7 @@ fn typed<T: SharedComponent>(value: &(dyn Any + Send + Sync)) -> &T {
     value.downcast_ref().unwrap_or_else(|| panic!("a value of `{}`", T::name()))
 }
 
-/// Returns a clone with entities replaced by the map, or `None` if all of them stay the same.
+/// Returns a clone in which the map has replaced the entities, or `None` if no entity is replaced.
 fn remapped<T: SharedComponent>(value: &T, map: &mut EntityRemap<'_>) -> Option<T> {
     let mut other = T::DUPLICATE.apply(value)?;
     let mut is_other = false;

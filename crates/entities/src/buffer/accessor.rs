@@ -9,7 +9,7 @@ use super::element::LayoutOf;
 use super::{BufferElement, DynamicBuffer, Header, elements_of};
 use crate::field::Shape;
 
-/// A view of the buffers of a chunk, one per entity. Unity's `BufferAccessor`.
+/// A view of the buffers of a chunk, one per entity. This is Unity's `BufferAccessor`.
 ///
 /// # Examples
 ///
@@ -57,11 +57,11 @@ pub struct BufferAccessorMut<'w, T> {
     world: PhantomData<&'w mut T>,
 }
 
-/// A range of contiguous buffers.
+/// A column of contiguous buffers.
 struct Column<T> {
     first: *mut u8,
     count: usize,
-    /// Invariant in `T`: the buffers of a subtype may have another layout.
+    /// Makes the column invariant in `T`, because the buffers of a subtype may have another layout.
     of: PhantomData<fn(T) -> T>,
 }
 
@@ -81,20 +81,20 @@ impl<T> Clone for Column<T> {
 
 impl<T> Copy for Column<T> {}
 
-// SAFETY: it is a shared borrow of elements, which are `Sync`.
+// SAFETY: a `BufferAccessor` is a shared borrow of elements, which are `Sync`.
 unsafe impl<T: Sync> Send for BufferAccessor<'_, T> {}
 
-// SAFETY: it is a shared borrow of elements, which are `Sync`.
+// SAFETY: a `BufferAccessor` is a shared borrow of elements, which are `Sync`.
 unsafe impl<T: Sync> Sync for BufferAccessor<'_, T> {}
 
-// SAFETY: it is a mutable borrow of buffers, whose elements are `Send`.
+// SAFETY: a `BufferAccessorMut` is a mutable borrow of buffers, whose elements are `Send`.
 unsafe impl<T: Send> Send for BufferAccessorMut<'_, T> {}
 
-// SAFETY: a shared reference exposes only the number of buffers.
+// SAFETY: a shared reference to a `BufferAccessorMut` exposes only the number of buffers.
 unsafe impl<T> Sync for BufferAccessorMut<'_, T> {}
 
 impl<'w, T: BufferElement> BufferAccessor<'w, T> {
-    /// Creates a view of the buffers from an address on.
+    /// Creates a view of `count` buffers, beginning at an address.
     ///
     /// # Safety
     ///
@@ -103,7 +103,7 @@ impl<'w, T: BufferElement> BufferAccessor<'w, T> {
         Self { column: Column { first, count, of: PhantomData }, world: PhantomData }
     }
 
-    /// Returns the number of buffers: the number of entities in the chunk.
+    /// Returns the number of buffers, which is the number of entities in the chunk.
     #[expect(clippy::len_without_is_empty, reason = "there are no empty chunks")]
     pub fn len(&self) -> usize {
         self.column.count
@@ -139,7 +139,7 @@ impl<'w, T: BufferElement> BufferAccessor<'w, T> {
 }
 
 impl<'w, T: BufferElement> BufferAccessorMut<'w, T> {
-    /// Creates a view of the buffers from an address on.
+    /// Creates a mutable view of `count` buffers, beginning at an address.
     ///
     /// # Safety
     ///
@@ -148,7 +148,7 @@ impl<'w, T: BufferElement> BufferAccessorMut<'w, T> {
         Self { column: Column { first, count, of: PhantomData }, world: PhantomData }
     }
 
-    /// Returns the number of buffers: the number of entities in the chunk.
+    /// Returns the number of buffers, which is the number of entities in the chunk.
     #[expect(clippy::len_without_is_empty, reason = "there are no empty chunks")]
     pub fn len(&self) -> usize {
         self.column.count
@@ -201,7 +201,7 @@ impl<T> fmt::Debug for BufferAccessorMut<'_, T> {
     }
 }
 
-/// The elements of an entity's buffer without their static type, for tools: their count, shape and bytes.
+/// The elements of an entity's buffer without their static type: their number, shape and bytes. Tools use this view.
 ///
 /// The bytes are readable if an element has neither padding nor pointers, as [`Shape::plain`] says. Returned by
 /// [`untyped_buffer`](crate::EntityManager::untyped_buffer). Unity's `UnsafeUntypedBufferAccessor` returns addresses.

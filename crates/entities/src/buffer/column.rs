@@ -42,7 +42,7 @@ pub(super) fn info<T: BufferElement>(index: u32) -> TypeInfo {
 }
 
 impl<T: BufferElement> LayoutOf<T> {
-    /// The shape of a list. Its bytes are neither read nor written directly.
+    /// The shape of a buffer. The bytes of a buffer are neither read nor written directly.
     const SHAPE: &'static Shape = &Shape::laid_out(
         "Buffer",
         FieldKind::List(shape_of::<T>),
@@ -52,7 +52,7 @@ impl<T: BufferElement> LayoutOf<T> {
     .with_entities(T::HAS_ENTITIES);
 }
 
-/// Returns the address of a buffer of a column.
+/// Returns the address of the buffer at an index of a column.
 fn buffer_at<T: BufferElement>(column: *mut u8, at: usize) -> *mut Header {
     column.wrapping_add(at * LayoutOf::<T>::LAYOUT.size).cast()
 }
@@ -83,20 +83,20 @@ pub(crate) unsafe fn write_empty<T: BufferElement>(to: *mut Header) {
     unsafe { to.write(Header::empty(&LayoutOf::<T>::LAYOUT)) }
 }
 
-/// Writes a buffer with clones of the elements and a given capacity.
+/// Writes a buffer with the given capacity and clones of the elements.
 ///
 /// # Safety
 ///
 /// - the address has room for a buffer of `T`
 /// - the capacity is at least the number of elements
-/// - without a function, elements can be copied as bytes
+/// - if `clone` is `None`, elements can be copied as bytes
 pub(super) unsafe fn write_clones<T: BufferElement>(
     to: *mut Header,
     elements: &[T],
     capacity: u32,
     clone: Option<fn(&T) -> T>,
 ) {
-    /// A guard over a new buffer without elements, which frees its block if a clone panics.
+    /// A guard for a new buffer without elements, which frees the heap block of the buffer if a clone panics.
     struct New<T: BufferElement>(*mut Header, PhantomData<T>);
 
     impl<T: BufferElement> Drop for New<T> {
@@ -129,12 +129,12 @@ pub(super) unsafe fn write_clones<T: BufferElement>(
     unsafe { (*to).len = elements.len() as u32 };
 }
 
-/// Implements [`DropColumn`](crate::component::DropColumn).
+/// Implements [`DropColumn`](crate::component::DropColumn) for buffers of `T`.
 ///
 /// # Safety
 ///
 /// - the column has `count` buffers of `T`
-/// - they are not used afterwards
+/// - the buffers are not used afterwards
 unsafe fn drop_buffers<T: BufferElement>(column: *mut u8, count: usize) {
     // SAFETY: the column has `count` buffers of `T`, which are not used afterwards.
     for_each_to_end(0..count, |at| unsafe { drop_buffer::<T>(buffer_at::<T>(column, at)) });
@@ -159,7 +159,7 @@ unsafe fn drop_buffer<T: BufferElement>(buffer: *mut Header) {
     }
 }
 
-/// Writes `count` buffers with a function: all of them, or none if it panics.
+/// Writes `count` buffers with a function. If the function panics, no buffer remains.
 ///
 /// # Safety
 ///
@@ -178,7 +178,7 @@ pub(super) unsafe fn fill_buffers<T: BufferElement>(
     }
 }
 
-/// Implements [`CloneColumn`](crate::component::CloneColumn). Clones have the capacity of their sources.
+/// Implements [`CloneColumn`](crate::component::CloneColumn) for buffers of `T`. Clones have the capacity of their sources.
 ///
 /// # Safety
 ///
@@ -189,7 +189,8 @@ unsafe fn clone_buffers<T: BufferElement>(from: *const u8, to: *mut u8, count: u
     unsafe {
         fill_buffers::<T>(to, count, |at, to| {
             let from = buffer_at::<T>(from.cast_mut(), at);
-            // Calls `duplicate` again, since the function cannot be stored without its type. A differing result is harmless.
+            // `duplicate` is called again, because the function cannot be stored without its type. A different result is
+            // harmless.
             let (How::Bytes(clone) | How::Clone(clone)) = T::duplicate().how else {
                 panic!("`{}` is no longer duplicated", T::name());
             };
@@ -198,8 +199,8 @@ unsafe fn clone_buffers<T: BufferElement>(from: *const u8, to: *mut u8, count: u
     }
 }
 
-/// Implements [`CloneColumn`](crate::component::CloneColumn) for elements that are copied as bytes, without another call of
-/// `duplicate`.
+/// Implements [`CloneColumn`](crate::component::CloneColumn) for elements that are copied as bytes. It does not call `duplicate`
+/// again.
 ///
 /// # Safety
 ///
@@ -215,7 +216,7 @@ unsafe fn copy_buffers<T: BufferElement>(from: *const u8, to: *mut u8, count: us
     }
 }
 
-/// Implements [`InitialColumn`](crate::component::InitialColumn).
+/// Implements [`InitialColumn`](crate::component::InitialColumn) for buffers of `T`.
 ///
 /// # Safety
 ///
@@ -227,7 +228,8 @@ unsafe fn write_empty_buffers<T: BufferElement>(to: *mut u8, count: usize) {
     }
 }
 
-/// Implements [`HashColumn`](crate::component::HashColumn). Each buffer is hashed as a list: its length, then its elements.
+/// Implements [`HashColumn`](crate::component::HashColumn) for buffers of `T`. Each buffer is hashed as a list: its length, then
+/// its elements.
 ///
 /// # Safety
 ///
@@ -246,7 +248,7 @@ unsafe fn hash_buffers<T: BufferElement>(
     }
 }
 
-/// Implements [`FindElements`](crate::component::FindElements).
+/// Implements [`FindElements`](crate::component::FindElements) for buffers of `T`.
 ///
 /// # Safety
 ///
@@ -257,7 +259,7 @@ unsafe fn find_elements<T: BufferElement>(buffer: *const u8) -> (&'static Shape,
     (T::SHAPE, elements.as_ptr().cast(), elements.len())
 }
 
-/// Implements [`RemapColumn`](crate::component::RemapColumn).
+/// Implements [`RemapColumn`](crate::component::RemapColumn) for buffers of `T`.
 ///
 /// # Safety
 ///
@@ -294,7 +296,7 @@ pub(crate) struct Header {
     pub(super) capacity: u32,
 }
 
-/// The minimum capacity after a buffer grows.
+/// The minimum capacity of a buffer on the heap after it has grown.
 const LEAST: u32 = 8;
 
 /// The memory layout of the buffers of an element type.
@@ -302,11 +304,11 @@ const LEAST: u32 = 8;
 pub(crate) struct BufferLayout {
     /// The layout of one element.
     pub(super) element: Layout,
-    /// The number of inline elements behind the header.
+    /// The number of inline elements after the header.
     pub(super) inline: u32,
     /// The offset of the inline elements.
     first: usize,
-    /// The size of a buffer in its chunk: a multiple of the alignment.
+    /// The size of a buffer in its chunk, which is a multiple of the alignment.
     pub(crate) size: usize,
     pub(crate) align: usize,
 }
@@ -320,7 +322,7 @@ impl BufferLayout {
     const fn new(element: Layout, inline: usize) -> Self {
         let inline = if inline > u32::MAX as usize { u32::MAX } else { inline as u32 };
         let bytes = element.size().checked_mul(inline as usize);
-        // Elements that are never inline need no alignment here.
+        // If no elements are inline, the buffer does not need their alignment.
         let (first, align) = match bytes {
             Some(0) => (size_of::<Header>(), align_of::<Header>()),
             _ if element.align() > align_of::<Header>() => {
@@ -370,8 +372,8 @@ impl Header {
         }
         // SAFETY: the address is that of a buffer.
         let heap = unsafe { (*this).heap };
-        // The first address is within the buffer, or just behind it if no elements are inline. Then it is never dereferenced, but
-        // it has to be aligned.
+        // The address of inline elements is inside of the buffer. If no elements are inline, the address is never dereferenced,
+        // but it has to be aligned.
         let inline = if layout.inline == 0 {
             NonNull::<T>::dangling().as_ptr()
         } else {
@@ -384,7 +386,7 @@ impl Header {
     ///
     /// # Panics
     ///
-    /// With A0068 if a block cannot be that large. The buffer is unchanged then.
+    /// With A0068 if a block cannot be that large. In that case the buffer is unchanged.
     ///
     /// # Safety
     ///
@@ -429,11 +431,11 @@ impl Header {
         unsafe { *this = Self { heap: new_heap, len, capacity } };
     }
 
-    /// Reserves room for at least `needed` elements, growing geometrically.
+    /// Reserves room for at least `needed` elements. The capacity grows geometrically.
     ///
     /// # Panics
     ///
-    /// With A0068 if that exceeds the maximum. The buffer is unchanged then.
+    /// With A0068 if `needed` exceeds the maximum. In that case the buffer is unchanged.
     ///
     /// # Safety
     ///
@@ -454,7 +456,7 @@ impl Header {
     }
 }
 
-/// Allocates a block. Its size is not zero.
+/// Allocates a heap block, whose size is not zero.
 fn allocate(block: Layout) -> *mut u8 {
     debug_assert!(block.size() > 0);
     // SAFETY: the size of the block is not zero.

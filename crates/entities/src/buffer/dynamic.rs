@@ -10,16 +10,16 @@ use super::element::{BufferMisuse, LayoutOf, check_range, refuse, too_many};
 use super::{BufferElement, BufferLayout, Header};
 use crate::field::Field;
 
-/// A mutable view of an entity's buffer: a growable list, stored in the chunk or on the heap.
+/// A mutable view of an entity's buffer, which is a growable list in the chunk or on the heap.
 ///
-/// It derefs to a slice and has the methods of a `Vec`. It borrows its world, so entities do not move meanwhile. Unity's
-/// `DynamicBuffer`; the methods mention Unity's names where they differ.
+/// The view dereferences to a slice and has the methods of a `Vec`. It borrows the world, so that entities do not move while it
+/// exists. This is Unity's `DynamicBuffer`. The documentation of the methods gives Unity's names where they differ.
 ///
 /// A buffer starts with the capacity of its [inline](BufferElement::INLINE) elements. When it is full, it grows to twice the
 /// capacity, the required capacity or 8, whichever is largest. The maximum is `u32::MAX` elements.
 ///
-/// `T` is the type the elements are seen as, and `S` the type they are stored as. The two differ only when the buffer is
-/// [reinterpreted](Self::reinterpret).
+/// `T` is the type as which the elements are viewed, and `S` the type as which they are stored. The two types differ only if the
+/// buffer is [reinterpreted](Self::reinterpret).
 ///
 /// # Examples
 ///
@@ -42,13 +42,13 @@ use crate::field::Field;
 pub struct DynamicBuffer<'w, T, S = T> {
     header: NonNull<Header>,
     end: End<T>,
-    /// Invariant in both types: the buffers of a subtype may have another layout.
+    /// Makes the view invariant in both types, because the buffers of a subtype may have another layout.
     elements: PhantomData<(&'w mut T, *mut S)>,
 }
 
-/// A cached copy of the end of the buffer. Writing elements cannot alias it, so a loop that pushes keeps it in registers.
+/// A cached copy of the end of a buffer. It cannot alias the elements, so that a loop of `push` keeps it in registers.
 ///
-/// **Invariant:** it agrees with the header, or has no room left.
+/// **Invariant:** the copy agrees with the header, or has no room left.
 pub(super) struct End<T> {
     pub(super) first: *mut T,
     pub(super) len: u32,
@@ -56,14 +56,14 @@ pub(super) struct End<T> {
 }
 
 impl<T> End<T> {
-    /// The value while other code may change the buffer.
+    /// The value of the cached end while other code may change the buffer.
     const UNKNOWN: Self = Self { first: ptr::null_mut(), len: 0, capacity: 0 };
 }
 
-// SAFETY: it is an exclusive borrow of the header and of the elements, which are `Send`.
+// SAFETY: a `DynamicBuffer` is an exclusive borrow of the header and of the elements, which are `Send`.
 unsafe impl<T: Send, S> Send for DynamicBuffer<'_, T, S> {}
 
-// SAFETY: a shared reference is a shared borrow of the elements, which are `Sync`.
+// SAFETY: a shared reference to a `DynamicBuffer` is a shared borrow of the elements, which are `Sync`.
 unsafe impl<T: Sync, S> Sync for DynamicBuffer<'_, T, S> {}
 
 impl<'w, T: BufferElement> DynamicBuffer<'w, T> {
@@ -83,7 +83,7 @@ impl<'w, T: BufferElement> DynamicBuffer<'w, T> {
 impl<'w, T, S: BufferElement> DynamicBuffer<'w, T, S> {
     const LAYOUT: BufferLayout = LayoutOf::<S>::LAYOUT;
 
-    /// Creates a view of a buffer that exists and that no other code uses for the lifetime.
+    /// Creates a view of an existing buffer, which no other code uses for the lifetime.
     #[inline(always)]
     fn at(header: NonNull<Header>) -> Self {
         let mut buffer = Self { header, end: End::UNKNOWN, elements: PhantomData };
@@ -94,7 +94,7 @@ impl<'w, T, S: BufferElement> DynamicBuffer<'w, T, S> {
     /// Refreshes the cached end from the header.
     #[inline(always)]
     pub(super) fn find_end(&mut self) {
-        // SAFETY: the header exists while this borrows it.
+        // SAFETY: the header exists while this view borrows it.
         let Header { len, capacity, .. } = unsafe { *self.header() };
         self.end = End { first: self.first(), len, capacity };
     }
@@ -105,7 +105,8 @@ impl<'w, T, S: BufferElement> DynamicBuffer<'w, T, S> {
         &mut self.end
     }
 
-    /// Returns the header. It exists, and no other code uses it while this is borrowed mutably.
+    /// Returns the address of the buffer's header. The address is valid, and no other code uses the header while `self` is
+    /// borrowed mutably.
     #[inline(always)]
     pub(super) fn header(&self) -> *mut Header {
         self.header.as_ptr()
@@ -126,7 +127,7 @@ impl<'w, T, S: BufferElement> DynamicBuffer<'w, T, S> {
     /// - `len` elements are initialised, and `len` is at most the capacity
     #[inline(always)]
     pub(super) unsafe fn set_len(&mut self, len: usize) {
-        // SAFETY: the header exists while this borrows it. The number fits, since it is at most the capacity.
+        // SAFETY: the header exists while this view borrows it. `len` fits in a `u32`, because it is at most the capacity.
         unsafe { (*self.header()).len = len as u32 };
         self.find_end();
     }
@@ -134,7 +135,7 @@ impl<'w, T, S: BufferElement> DynamicBuffer<'w, T, S> {
     /// Returns the number of elements.
     #[inline]
     pub fn len(&self) -> usize {
-        // SAFETY: the header exists while this borrows it.
+        // SAFETY: the header exists while this view borrows it.
         unsafe { (*self.header()).len as usize }
     }
 
@@ -162,17 +163,17 @@ impl<'w, T, S: BufferElement> DynamicBuffer<'w, T, S> {
     /// ```
     #[inline]
     pub fn capacity(&self) -> usize {
-        // SAFETY: the header exists while this borrows it.
+        // SAFETY: the header exists while this view borrows it.
         unsafe { (*self.header()).capacity as usize }
     }
 
-    /// Sets the capacity to exactly `capacity` elements. Unity's setter of `Capacity`.
+    /// Sets the capacity to exactly `capacity` elements. This is Unity's setter of `Capacity`.
     ///
-    /// If that many fit inline, the elements move to the chunk and their memory on the heap is freed.
+    /// If `capacity` elements fit inline, the elements are moved to the chunk and their memory on the heap is freed.
     ///
     /// # Panics
     ///
-    /// With A0067 if the buffer has more elements, with A0068 if the capacity exceeds the maximum.
+    /// With A0067 if the buffer has more than `capacity` elements. With A0068 if `capacity` exceeds the maximum.
     ///
     /// # Examples
     ///
@@ -207,7 +208,7 @@ impl<'w, T, S: BufferElement> DynamicBuffer<'w, T, S> {
     ///
     /// # Panics
     ///
-    /// With A0068 if that exceeds the maximum.
+    /// With A0068 if the required capacity exceeds the maximum.
     ///
     /// # Examples
     ///
@@ -236,7 +237,8 @@ impl<'w, T, S: BufferElement> DynamicBuffer<'w, T, S> {
         }
     }
 
-    /// Frees unused memory: elements that fit move inline, others keep exactly the capacity they need. Unity's `TrimExcess`.
+    /// Frees unused memory. Elements that fit inline are moved to the chunk, and otherwise the capacity becomes the length. This
+    /// is Unity's `TrimExcess`.
     pub fn shrink_to_fit(&mut self) {
         // The capacity is at least the length, and neither exceeds the maximum.
         self.set_capacity(self.len().max(Self::LAYOUT.inline as usize));
@@ -245,7 +247,7 @@ impl<'w, T, S: BufferElement> DynamicBuffer<'w, T, S> {
     /// Returns the elements as a slice.
     #[inline]
     pub fn as_slice(&self) -> &[T] {
-        // SAFETY: the buffer has `len` elements, borrowed as long as this is.
+        // SAFETY: the buffer has `len` elements, and the result borrows this view.
         unsafe { slice::from_raw_parts(self.first(), self.len()) }
     }
 
@@ -265,7 +267,7 @@ impl<'w, T, S: BufferElement> DynamicBuffer<'w, T, S> {
     /// ```
     #[inline]
     pub fn as_mut_slice(&mut self) -> &mut [T] {
-        // SAFETY: the buffer has `len` elements, borrowed mutably as long as this is.
+        // SAFETY: the buffer has `len` elements, and the result borrows this view mutably.
         unsafe { slice::from_raw_parts_mut(self.first(), self.len()) }
     }
 
@@ -283,10 +285,10 @@ impl<'w, T, S: BufferElement> DynamicBuffer<'w, T, S> {
         DynamicBuffer::at(self.header)
     }
 
-    /// Returns a view of the same buffer with its elements as another type. Changes apply to this buffer.
+    /// Returns a view of the same buffer in which the elements have another type. Changes apply to this buffer.
     ///
-    /// It compiles if both types have the same size, and the alignment of the other is not larger. Both must accept any bytes as a
-    /// value and have no padding: numbers, and structs of numbers. The cast is then always safe.
+    /// This compiles if both types have the same size and the alignment of `U` is not larger. Both types must accept any bytes as
+    /// a value and have no padding, like numbers and structs of numbers. The conversion is then always safe.
     ///
     /// # Examples
     ///
@@ -339,8 +341,8 @@ impl<'w, T, S: BufferElement> DynamicBuffer<'w, T, S> {
                  without padding"
             );
         }
-        // Every element is a value of both types, as `Field` guarantees: all bytes are initialised, and any bytes are a value that
-        // needs no drop. The layout remains that of `S`.
+        // Each element is a valid value of both types, as `Field` guarantees: all its bytes are initialised, and any bytes are a
+        // value that needs no drop. The layout remains that of `S`.
         self.end = End::UNKNOWN;
         DynamicBuffer::at(self.header)
     }
@@ -387,11 +389,11 @@ impl<T: fmt::Debug, S: BufferElement> fmt::Debug for DynamicBuffer<'_, T, S> {
 }
 
 impl<T, S: BufferElement> DynamicBuffer<'_, T, S> {
-    /// Appends an element. Unity's `Add`.
+    /// Appends an element. This is Unity's `Add`.
     ///
     /// # Panics
     ///
-    /// With A0068 if the buffer has `u32::MAX` elements already.
+    /// With A0068 if the buffer already has `u32::MAX` elements.
     ///
     /// # Examples
     ///
@@ -447,12 +449,12 @@ impl<T, S: BufferElement> DynamicBuffer<'_, T, S> {
         }
     }
 
-    /// Inserts an element at an index up to the length. Elements from the index on move back by one.
+    /// Inserts an element at an index, which is at most the length. Elements at and after the index move back by one.
     ///
     /// # Panics
     ///
-    /// With A0066 if the index is above the length, with A0068 if the buffer has `u32::MAX` elements already. The element is
-    /// dropped then, and the buffer is unchanged.
+    /// With A0066 if the index is greater than the length. With A0068 if the buffer already has `u32::MAX` elements. In both
+    /// cases the element is dropped, and the buffer is unchanged.
     ///
     /// # Examples
     ///
@@ -473,7 +475,8 @@ impl<T, S: BufferElement> DynamicBuffer<'_, T, S> {
             refuse::<S>(&BufferMisuse::NoPlace(index), len);
         }
         self.reserve(1);
-        // SAFETY: the capacity covers one more element. Elements from the index on move by one, and the gap is overwritten.
+        // SAFETY: the capacity suffices for one more element. Elements at and after the index are moved by one, and the gap is
+        // overwritten.
         unsafe {
             let place = self.first().add(index);
             ptr::copy(place, place.add(1), len - index);
@@ -482,7 +485,7 @@ impl<T, S: BufferElement> DynamicBuffer<'_, T, S> {
         }
     }
 
-    /// Removes and returns the element at an index. Later elements move forward. Unity's `RemoveAt`.
+    /// Removes and returns the element at an index. Later elements move forward. This is Unity's `RemoveAt`.
     ///
     /// # Panics
     ///
@@ -517,7 +520,7 @@ impl<T, S: BufferElement> DynamicBuffer<'_, T, S> {
         }
     }
 
-    /// Removes and returns the element at an index. The last element takes its place. Unity's `RemoveAtSwapBack`.
+    /// Removes and returns the element at an index. The last element takes its place. This is Unity's `RemoveAtSwapBack`.
     ///
     /// # Panics
     ///
@@ -580,7 +583,7 @@ impl<T, S: BufferElement> DynamicBuffer<'_, T, S> {
         self.close_gap(start, end, moved);
     }
 
-    /// Removes the elements of a range. The last elements fill the gap, in order. Unity's `RemoveRangeSwapBack`.
+    /// Removes the elements of a range. The last elements fill the gap, in order. This is Unity's `RemoveRangeSwapBack`.
     ///
     /// # Panics
     ///
@@ -594,13 +597,13 @@ impl<T, S: BufferElement> DynamicBuffer<'_, T, S> {
 
     /// Drops the elements of a range, then moves the last `moved` elements to its start.
     ///
-    /// `moved` is the size of the gap, or the number of elements behind it if that is less.
+    /// `moved` is the size of the gap, or the number of elements after it if that is less.
     fn close_gap(&mut self, start: usize, end: usize, moved: usize) {
-        /// A guard that closes the gap even if dropping an element panics. The other elements are still dropped.
+        /// A guard that closes the gap, even if dropping an element panics. The other elements are still dropped.
         struct Gap<'a, 'w, T, S: BufferElement> {
             buffer: &'a mut DynamicBuffer<'w, T, S>,
             start: usize,
-            /// The first element that moves, and the number of them.
+            /// The index of the first element that is moved, and the number of moved elements.
             tail: (usize, usize),
             len: usize,
         }
@@ -609,7 +612,7 @@ impl<T, S: BufferElement> DynamicBuffer<'_, T, S> {
             fn drop(&mut self) {
                 let first = self.buffer.first();
                 let (tail, moved) = self.tail;
-                // SAFETY: the elements of the gap are dropped, and those that move are behind it. All elements within the new
+                // SAFETY: the elements of the gap are dropped, and the moved elements follow it. All elements within the new
                 // length are initialised.
                 unsafe {
                     ptr::copy(first.add(tail), first.add(self.start), moved);
@@ -631,7 +634,7 @@ impl<T, S: BufferElement> DynamicBuffer<'_, T, S> {
         }
     }
 
-    /// Removes all elements from index `len` on. The capacity stays.
+    /// Removes all elements at and after index `len`. The capacity does not change.
     ///
     /// Does nothing if the buffer has fewer elements.
     ///
@@ -662,7 +665,7 @@ impl<T, S: BufferElement> DynamicBuffer<'_, T, S> {
         }
     }
 
-    /// Removes all elements. The capacity stays.
+    /// Removes all elements. The capacity does not change.
     ///
     /// # Examples
     ///
@@ -714,7 +717,7 @@ impl<T, S: BufferElement> DynamicBuffer<'_, T, S> {
     ///
     /// # Panics
     ///
-    /// With A0068 if `len` exceeds the maximum. If the function panics, its earlier results stay in the buffer.
+    /// With A0068 if `len` exceeds the maximum. If the function panics, its earlier results remain in the buffer.
     ///
     /// # Examples
     ///
@@ -735,11 +738,11 @@ impl<T, S: BufferElement> DynamicBuffer<'_, T, S> {
         self.append(len - self.len(), |_| make());
     }
 
-    /// Appends clones of all elements of a slice. Unity's `AddRange`.
+    /// Appends clones of all elements of a slice. This is Unity's `AddRange`.
     ///
     /// # Panics
     ///
-    /// With A0068 if the length exceeds the maximum. If cloning an element panics, the clones before it stay in the buffer.
+    /// With A0068 if the new length exceeds the maximum. If cloning an element panics, the earlier clones remain in the buffer.
     ///
     /// # Examples
     ///
@@ -762,12 +765,12 @@ impl<T, S: BufferElement> DynamicBuffer<'_, T, S> {
         self.append(elements.len(), |index| elements[index].clone());
     }
 
-    /// Replaces all elements with clones of those of a slice. Unity's `CopyFrom`.
+    /// Replaces all elements with clones of those of a slice. This is Unity's `CopyFrom`.
     ///
     /// # Panics
     ///
-    /// With A0068 if the length exceeds the maximum; the buffer is unchanged then. If cloning an element panics, the clones before
-    /// it stay in the buffer.
+    /// With A0068 if the new length exceeds the maximum. In that case the buffer is unchanged. If cloning an element panics, the
+    /// earlier clones remain in the buffer.
     ///
     /// # Examples
     ///
@@ -792,10 +795,10 @@ impl<T, S: BufferElement> DynamicBuffer<'_, T, S> {
         self.append(elements.len(), |index| elements[index].clone());
     }
 
-    /// Appends `count` results of `make`. Results before a panic stay in the buffer.
+    /// Appends `count` results of `make`. If it panics, its earlier results remain in the buffer.
     #[track_caller]
     fn append(&mut self, count: usize, mut make: impl FnMut(usize) -> T) {
-        /// A guard that sets the length when dropped. Setting it in the loop would write to memory each time.
+        /// A guard that sets the length on drop. Setting the length in the loop would write to memory each time.
         struct Count<'a, 'w, T, S: BufferElement> {
             buffer: &'a mut DynamicBuffer<'w, T, S>,
             len: usize,

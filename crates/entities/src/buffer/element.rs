@@ -9,25 +9,26 @@ use crate::builtin::LinkedEntityGroup;
 use crate::component::{ComponentType, Duplicate, TypeSlot, WriteGroup, registry};
 use crate::field::Field;
 
-/// An element of a dynamic buffer: an entity has any number of contiguous elements.
+/// An element of a dynamic buffer. An entity with the buffer has any number of contiguous elements.
 ///
-/// Buffers are components. The first few elements are stored in the chunk, beside the other components. When there are more, all
-/// elements move to the heap. Unity's `IBufferElementData`.
+/// Buffers are components. The first few elements are stored in the chunk with the other components. If there are more, all
+/// elements are moved to the heap. This is Unity's `IBufferElementData`.
 ///
-/// - As a component of entities a buffer is a [`Buffer<T>`](Buffer): `spawn`, `add` and `set` take one, and `take` returns one.
+/// - The component type of a buffer is [`Buffer<T>`](Buffer): `spawn`, `add` and `set` take one, and `take` returns one.
 ///   `has::<Buffer<T>>` and `remove::<Buffer<T>>` work as for every component.
 /// - [`buffer`](crate::EntityManager::buffer) returns the elements of an entity as a slice.
 ///   [`buffer_mut`](crate::EntityManager::buffer_mut) returns a [`DynamicBuffer`](crate::DynamicBuffer) to change them.
 ///
-/// The derive also implements [`Field`], and chooses how elements are [duplicated](Self::duplicate). Its options are:
+/// The derive also implements [`Field`], and selects how elements are [duplicated](Self::duplicate). Its options are:
 ///
-/// - `#[buffer(inline = 8)]`: the number of elements in the chunk, instead of [as many as 128 bytes](Self::INLINE) hold. An entity
-///   takes that room in its chunk whether or not the elements exist, so a high number means fewer entities per chunk. Zero keeps
-///   all elements on the heap.
+/// - `#[buffer(inline = 8)]`: the number of elements in the chunk. By default, this is [the number that fits in 128
+///   bytes](Self::INLINE). An entity takes that room in its chunk even if it has fewer elements, so a high number means fewer
+///   entities per chunk. Zero stores all elements on the heap.
 /// - `#[buffer(name = "…")]`: the name of the element.
-/// - `#[buffer(enableable)]`, `#[buffer(cleanup)]`, `#[buffer(track_changes)]` and `#[buffer(write_group(…))]`: as for components.
+/// - `#[buffer(enableable)]`, `#[buffer(cleanup)]`, `#[buffer(track_changes)]` and `#[buffer(write_group(…))]`: the same options
+///   as for components.
 /// - `#[buffer(component)]`: the type is also a component, and `#[derive(Component)]` implements `Field`. An entity can then have
-///   both, one such component and a buffer of them.
+///   a component of the type, a buffer of it, or both.
 ///
 /// # Examples
 ///
@@ -50,7 +51,8 @@ use crate::field::Field;
     note = "write `#[derive(BufferElement)]` on the type; wrap types of other crates in one of your own"
 )]
 pub trait BufferElement: Field + Send + Sync + Sized + 'static {
-    /// The number of elements stored in the chunk: by default as many as 128 bytes hold. Unity's `InternalBufferCapacity`.
+    /// The number of elements stored in the chunk. By default, this is the number that fits in 128 bytes. This is Unity's
+    /// `InternalBufferCapacity`.
     ///
     /// Elements without bytes need no memory, so all of them are inline.
     const INLINE: usize = match size_of::<Self>() {
@@ -58,39 +60,39 @@ pub trait BufferElement: Field + Send + Sync + Sized + 'static {
         size => 128 / size,
     };
 
-    /// Returns the name of the type in messages: by default its path. The buffer is called `Buffer<name>` there.
+    /// Returns the name of the element type in messages, which is its path by default. Messages call the buffer `Buffer<name>`.
     ///
     /// A name set with `#[buffer(name = "…")]` is also the [stable name](ComponentType::stable_name).
     fn name() -> &'static str {
         type_name::<Self>()
     }
 
-    /// Returns the way to duplicate an element when an entity is instantiated or a world is copied.
+    /// Returns how an element is duplicated when an entity is instantiated or a world is copied.
     fn duplicate() -> Duplicate<Self> {
         Duplicate::none()
     }
 
-    /// Allows enabling and disabling the buffer per entity: `#[buffer(enableable)]`. Like
-    /// [components](crate::Component::ENABLEABLE).
+    /// True if the buffer can be enabled and disabled per entity: `#[buffer(enableable)]`. See
+    /// [`Component::ENABLEABLE`](crate::Component::ENABLEABLE).
     const ENABLEABLE: bool = false;
 
-    /// Keeps the buffer and its contents when its entity is despawned: `#[buffer(cleanup)]`. Like
-    /// [components](crate::Component::CLEANUP).
+    /// True if the buffer and its elements are kept when the entity is despawned: `#[buffer(cleanup)]`. See
+    /// [`Component::CLEANUP`](crate::Component::CLEANUP).
     const CLEANUP: bool = false;
 
-    /// Records changes per entity instead of per chunk: `#[buffer(track_changes)]`. Like
-    /// [components](crate::Component::TRACK_CHANGES).
+    /// True if changes are recorded per entity instead of per chunk: `#[buffer(track_changes)]`. See
+    /// [`Component::TRACK_CHANGES`](crate::Component::TRACK_CHANGES).
     const TRACK_CHANGES: bool = false;
 
-    /// The components whose write groups the buffer is in: `#[buffer(write_group(…))]`. Like
-    /// [components](crate::Component::WRITE_GROUPS).
+    /// The components to whose write groups the buffer belongs: `#[buffer(write_group(…))]`. See
+    /// [`Component::WRITE_GROUPS`](crate::Component::WRITE_GROUPS).
     const WRITE_GROUPS: &'static [WriteGroup] = &[];
 
-    /// The maximum number of entities in a chunk with the buffer: `#[buffer(maximum_chunk_capacity = 16)]`. Like
-    /// [components](crate::Component::MAXIMUM_CHUNK_CAPACITY).
+    /// The maximum number of entities in a chunk with the buffer: `#[buffer(maximum_chunk_capacity = 16)]`. See
+    /// [`Component::MAXIMUM_CHUNK_CAPACITY`](crate::Component::MAXIMUM_CHUNK_CAPACITY).
     const MAXIMUM_CHUNK_CAPACITY: Option<NonZero<u32>> = None;
 
-    /// Returns the cache of the buffer's registration.
+    /// Returns the slot that caches the buffer's registration.
     #[doc(hidden)]
     fn slot() -> Option<&'static TypeSlot<Buffer<Self>>> {
         None
@@ -115,11 +117,11 @@ impl BufferElement for LinkedEntityGroup {
 impl ComponentType {
     /// Returns the buffer type of `T`, registering it on first use.
     ///
-    /// It differs from the component type `T`, if `T` is also a component.
+    /// If `T` is also a component, the buffer type differs from the component type `T`.
     ///
     /// # Panics
     ///
-    /// With A0062 if another type has its name.
+    /// With A0062 if another type has the same name.
     ///
     /// # Examples
     ///
@@ -140,14 +142,14 @@ impl ComponentType {
     }
 }
 
-/// The layout of the buffers of a type, as a constant.
+/// The layout of the buffers of an element type, as a constant.
 pub(super) struct LayoutOf<T>(T);
 
 impl<T: BufferElement> LayoutOf<T> {
     pub(super) const LAYOUT: BufferLayout = BufferLayout::of::<T>();
 }
 
-/// A wrong argument of a method of a buffer.
+/// An invalid argument of a buffer's method.
 pub(super) enum BufferMisuse {
     NoElement(usize),
     NoPlace(usize),
@@ -155,7 +157,7 @@ pub(super) enum BufferMisuse {
     SmallCapacity(usize),
 }
 
-/// Panics for a wrong argument, with A0067 for a capacity below the length, and with A0066 for all others.
+/// Panics because of an invalid argument: with A0067 for a capacity below the length, and with A0066 for all others.
 #[cold]
 #[track_caller]
 pub(super) fn refuse<S: BufferElement>(misuse: &BufferMisuse, len: usize) -> ! {
@@ -180,7 +182,7 @@ pub(super) fn refuse<S: BufferElement>(misuse: &BufferMisuse, len: usize) -> ! {
     }
 }
 
-/// Returns the bounds of a range of a buffer.
+/// Returns the start and the end of a range of a buffer.
 ///
 /// # Panics
 ///
@@ -209,7 +211,7 @@ pub(super) fn check_range<S: BufferElement>(
     }
 }
 
-/// Panics with A0068 for more elements than a buffer can have.
+/// Panics with A0068 because a buffer cannot have this number of elements.
 #[cold]
 #[track_caller]
 pub(super) fn too_many(count: usize) -> ! {

@@ -1,4 +1,4 @@
-//! Dynamic buffers: any number of elements for each entity.
+//! Dynamic buffers: components with any number of elements per entity.
 
 mod accessor;
 mod column;

@@ -1,4 +1,4 @@
-//! Buffers outside a world.
+//! Owned buffers, outside of a world.
 
 #![expect(unsafe_code, reason = "elements are moved to and out of chunks")]
 
@@ -15,12 +15,13 @@ use crate::field::EntityRemap;
 use crate::set::{CloneSet, ComponentSet};
 use crate::storage::RowPlace;
 
-/// The owned elements of a buffer, to move them into a world or out of it.
+/// An owned list of buffer elements, which can be moved into a world or out of it.
 ///
-/// It is a [set of components](ComponentSet), alone and in tuples. `has`, `remove` and `archetype` use it as the type of the
-/// buffer, `spawn`, `add` and `set` take its contents, and `take` returns one.
+/// A `Buffer` is a [set of components](ComponentSet), alone and in tuples. `has`, `remove` and `archetype` take it as the type of
+/// the buffer. `spawn`, `add` and `set` take its elements, and `take` returns one.
 ///
-/// It converts from a `Vec`, an array or an iterator. The memory of a `Vec` is reused unless the elements fit in the chunk.
+/// A `Buffer` can be created from a `Vec`, an array or an iterator. The memory of a `Vec` is reused unless the elements fit in
+/// the chunk.
 ///
 /// # Examples
 ///
@@ -44,7 +45,7 @@ use crate::storage::RowPlace;
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Buffer<T> {
-    /// At most `u32::MAX` elements. Unless they have no bytes, the capacity does not exceed that either.
+    /// At most `u32::MAX` elements. The capacity does not exceed `u32::MAX` either, unless the elements have no bytes.
     elements: Vec<T>,
 }
 
@@ -94,14 +95,14 @@ impl<T: BufferElement> Buffer<T> {
                 first.copy_from_nonoverlapping(self.elements.as_ptr(), len);
                 (*to).len = len as u32;
                 (*to).capacity = layout.inline.max(len as u32);
-                // The moved elements must not be dropped here.
+                // The elements were moved, so they must not be dropped here.
                 self.elements.set_len(0);
             }
             return;
         }
         let mut elements = ManuallyDrop::new(self.elements);
         let heap = elements.as_mut_ptr().cast();
-        // The capacity fits, as an invariant of the type.
+        // The capacity fits in a `u32`: an invariant of `Buffer`.
         let capacity = elements.capacity() as u32;
         // SAFETY: the address has room for a buffer. The allocation of a vector is a block of exactly `capacity` elements.
         unsafe { to.write(Header { heap, len: len as u32, capacity }) };
@@ -134,7 +135,7 @@ impl<T: BufferElement> Buffer<T> {
     }
 }
 
-// SAFETY: one type, one offset, one value.
+// SAFETY: the set has one type, and the methods use one offset and one value of it.
 unsafe impl<T: BufferElement> ComponentSet for Buffer<T> {
     const COUNT: usize = 1;
     const HAS_ENTITIES: bool = T::HAS_ENTITIES;
@@ -167,7 +168,7 @@ unsafe impl<T: BufferElement> ComponentSet for Buffer<T> {
     }
 }
 
-// SAFETY: one column is counted.
+// SAFETY: one column is written and counted.
 unsafe impl<T: BufferElement + Clone> CloneSet for Buffer<T> {
     unsafe fn fill(&self, place: RowPlace, rows: usize, done: &mut usize) {
         let layout = &LayoutOf::<T>::LAYOUT;

@@ -10,7 +10,7 @@ use crate::field::Shape;
 
 /// A component type as a runtime value, for code that selects components at run time.
 ///
-/// It is the same for all worlds of the program. Unity's `ComponentType` and `TypeIndex`.
+/// A `ComponentType` is the same in all worlds of the program. It combines Unity's `ComponentType` and `TypeIndex`.
 ///
 /// # Examples
 ///
@@ -32,7 +32,7 @@ impl ComponentType {
     ///
     /// # Panics
     ///
-    /// With A0062 if another type has its name.
+    /// With A0062 if another type has the same name.
     ///
     /// # Examples
     ///
@@ -51,13 +51,13 @@ impl ComponentType {
         Self(registry::info_of::<T>(T::slot(), TypeInfo::of::<T>))
     }
 
-    /// Registers a component type that is known only at run time: a byte size with a name.
+    /// Registers a component type that is known only at run time, and that has a name and a size in bytes.
     ///
-    /// The same type can be registered again, by several worlds or scripts.
+    /// Several worlds or scripts can register the same type.
     ///
     /// # Errors
     ///
-    /// If another type has the name, or the layout is invalid.
+    /// If another type has the same name, or the layout is invalid.
     pub fn register(runtime: RuntimeType) -> Result<Self, RegisterError> {
         registry::register_runtime(runtime).map(Self)
     }
@@ -81,12 +81,12 @@ impl ComponentType {
         registry::find(name).map(Self)
     }
 
-    /// Returns the name of the type in messages: its path, such as `game::ship::Fuel`, unless the derive sets a name.
+    /// Returns the name of the type in messages. This is its path, such as `game::ship::Fuel`, unless the derive sets a name.
     pub fn name(self) -> &'static str {
         self.0.name
     }
 
-    /// Returns the size of a value in its chunk, in bytes.
+    /// Returns the size of a value in a chunk, in bytes.
     pub fn size(self) -> usize {
         self.0.size
     }
@@ -99,9 +99,9 @@ impl ComponentType {
     /// Returns the name that identifies the type outside the program: in [state hashes](crate::EntityManager::state_hash) and in
     /// files.
     ///
-    /// It is the name set with `#[component(name = "…")]`, `#[buffer(…)]`, `#[shared(…)]` or `#[managed(…)]`, or else the name of
-    /// the type without its path. The arguments of a generic type are part of it, each without its path. Renaming a crate, or
-    /// moving the type to another module or crate, does not change it.
+    /// This is the name that `#[component(name = "…")]`, `#[buffer(…)]`, `#[shared(…)]` or `#[managed(…)]` sets, or otherwise the
+    /// name of the type without its path. It includes the arguments of a generic type, each without its path. Renaming a crate,
+    /// or moving the type to another module or crate, does not change it.
     ///
     /// Two types of a program may have the same stable name. A world that holds both has no state hash (A0154) until one of them is
     /// renamed. A library prefixes the names of its components with its own name, such as `ancho::Parent`.
@@ -125,17 +125,17 @@ impl ComponentType {
         self.0.stable_name
     }
 
-    /// Returns a hash of the [stable name](Self::stable_name), equal in every run and on every machine.
+    /// Returns a hash of the [stable name](Self::stable_name), which is the same in every run and on every machine.
     pub fn stable_hash(self) -> u64 {
         self.0.stable_hash
     }
 
-    /// Returns `true` if the type is a tag: its values take no memory.
+    /// Returns `true` if the type is a tag, whose values take no memory.
     pub fn is_tag(self) -> bool {
         self.0.size == 0 && !self.is_shared() && self.0.per_chunk.is_none()
     }
 
-    /// Returns `true` if the component is shared: all entities of a chunk have the same value.
+    /// Returns `true` if the component is shared, so that all entities of a chunk have the same value.
     pub fn is_shared(self) -> bool {
         self.0.shared.is_some()
     }
@@ -161,17 +161,17 @@ impl ComponentType {
         self.0.enableable
     }
 
-    /// Returns `true` if changes are recorded per entity: [`TRACK_CHANGES`](crate::Component::TRACK_CHANGES).
+    /// Returns `true` if changes are recorded per entity. See [`TRACK_CHANGES`](crate::Component::TRACK_CHANGES).
     pub fn tracks_changes(self) -> bool {
         self.0.tracked
     }
 
-    /// Returns `true` if the component stays when its entity is despawned.
+    /// Returns `true` if the component is kept when its entity is despawned. See [`CLEANUP`](crate::Component::CLEANUP).
     pub fn is_cleanup(self) -> bool {
         self.0.cleanup
     }
 
-    /// Returns `true` for a [buffer](crate::BufferElement): an entity has any number of elements instead of one value.
+    /// Returns `true` if the type is a [buffer](crate::BufferElement), which has any number of elements instead of one value.
     ///
     /// # Examples
     ///
@@ -188,7 +188,8 @@ impl ComponentType {
         self.0.elements.is_some()
     }
 
-    /// Returns `true` for a [managed](crate::ManagedComponent) component: used by one thread at a time, and never by jobs.
+    /// Returns `true` if the component is [managed](crate::ManagedComponent). One thread at a time uses such a component, and
+    /// jobs never do.
     ///
     /// # Examples
     ///
@@ -204,7 +205,7 @@ impl ComponentType {
         !self.0.sync
     }
 
-    /// Returns `true` for a chunk component, which has one value per chunk: [`PerChunk`](crate::PerChunk).
+    /// Returns `true` if the type is a [chunk component](crate::PerChunk), which has one value per chunk.
     ///
     /// # Examples
     ///
@@ -226,7 +227,7 @@ impl ComponentType {
         self.0.type_id.is_none()
     }
 
-    /// Returns the fields of a value and their offsets.
+    /// Returns the shape of values: the fields and their offsets.
     pub fn shape(self) -> &'static Shape {
         self.0.shape
     }
@@ -258,14 +259,15 @@ impl fmt::Debug for ComponentType {
     }
 }
 
-/// Returns the stable name of component type `T`, whose `name()` is `name`.
+/// Returns the stable name of the component type `T`, whose `name()` is `name`.
 ///
-/// That is `name` if it was set, and otherwise the name of the type without paths.
+/// This is `name` if it was set, and otherwise the name of the type without paths.
 pub(crate) fn stable_name<T>(name: &'static str) -> &'static str {
     if name == type_name::<T>() { keep_name(without_paths(name)) } else { name }
 }
 
-/// Returns the name of a generic type `T` whose derive sets a name: that name, and the type's arguments without paths.
+/// Returns the name of a generic type `T` whose derive sets a name: the given name, followed by the type's arguments without
+/// paths.
 #[doc(hidden)]
 #[must_use]
 pub fn generic_name<T>(given: &str) -> &'static str {
@@ -299,7 +301,7 @@ fn without_paths(name: &str) -> String {
                 taken = 2;
                 *begin = out.len() + taken;
             }
-            // An argument of type `char` may be a bracket.
+            // An argument of type `char` may be a bracket, so the literal is skipped.
             '\'' => taken = char_literal(rest),
             _ if next.is_alphanumeric() || next == '_' || next == '#' => {}
             _ => *begin = out.len() + taken,
@@ -310,7 +312,7 @@ fn without_paths(name: &str) -> String {
     out
 }
 
-/// Returns the length of the leading character literal, or of the quote alone if it belongs to a lifetime.
+/// Returns the length of the character literal at the beginning of `text`, or of the quote if it belongs to a lifetime.
 fn char_literal(text: &str) -> usize {
     let mut chars = text.char_indices().skip(1);
     match chars.next() {

@@ -1,4 +1,4 @@
-//! Type-erased component metadata: sizes, and functions on columns.
+//! Type-erased component metadata: sizes, options, and functions on columns.
 
 #![expect(unsafe_code, reason = "functions on columns whose type was erased")]
 
@@ -19,58 +19,60 @@ use super::{Component, ComponentType, WriteGroup};
 use crate::entity::Entity;
 use crate::field::{EntityRemap, Shape, StateHasher};
 
-/// Type-erased metadata of a component type. Each type of the program has one, created at registration and never freed.
+/// Type-erased metadata of a component type. There is one for each type of the program, which is created at registration and
+/// never freed.
 ///
-/// The functions work on *columns*: contiguous values from an address that is aligned for the type.
+/// The functions operate on *columns*: contiguous values at an address that is aligned for the type.
 pub(crate) struct TypeInfo {
-    /// The index in order of registration. No result may depend on it: threads may register types.
+    /// The index of the type in order of registration. Results must not depend on it, because several threads may register types.
     pub(crate) index: u32,
     pub(crate) name: &'static str,
-    /// The name of the type in state hashes and files. Unlike `name` it contains no path, and several types may share it.
+    /// The name of the type in state hashes and files. Unlike `name`, it contains no path, and several types may have the same
+    /// one.
     pub(crate) stable_name: &'static str,
     pub(crate) stable_hash: u64,
-    /// Set by the registry if another type of the program has the same stable name.
+    /// True if another type of the program has the same stable name. The registry sets it.
     pub(crate) shares_stable_name: AtomicBool,
     pub(crate) size: usize,
     pub(crate) align: usize,
     pub(crate) shape: &'static Shape,
     pub(crate) enableable: bool,
     pub(crate) cleanup: bool,
-    /// Records writes per row.
+    /// True if writes are recorded per row.
     pub(crate) tracked: bool,
     pub(crate) write_groups: &'static [WriteGroup],
     /// The maximum number of entities in a chunk with this type, if the type sets one.
     pub(crate) maximum_capacity: Option<NonZero<u32>>,
-    /// Several threads may read a value at once. If not, its memory is never shared with forks.
+    /// True if several threads may read a value at the same time. Otherwise the memory of values is never shared with forks.
     pub(crate) sync: bool,
-    /// `None` for runtime types.
+    /// The Rust type, or `None` for runtime types.
     pub(crate) type_id: Option<TypeId>,
     pub(crate) drop: Option<DropColumn>,
     pub(crate) copying: Copying,
     pub(crate) beginning: Beginning,
     pub(crate) hash: HashColumn,
     pub(crate) remap: Option<RemapColumn>,
-    /// Set for buffers only.
+    /// Function that finds the elements of a buffer. `None` for other components.
     pub(crate) elements: Option<FindElements>,
-    /// The per-chunk value, if the type is a chunk component. Its column then has no bytes.
+    /// The type and default of the per-chunk value, if the type is a chunk component. The column then has no bytes.
     pub(crate) per_chunk: Option<ChunkValue>,
-    /// Functions on values of a shared component. Its column then has no bytes.
+    /// The functions on shared values, if the type is a shared component. The column then has no bytes.
     pub(crate) shared: Option<SharedFunctions>,
 }
 
-/// A value per chunk instead of per entity.
+/// The description of a value that exists once per chunk.
 #[derive(Clone, Copy)]
 pub(crate) struct ChunkValue {
     /// The type of the value, as a component of entities.
     pub(crate) of: ComponentType,
-    /// Writes the initial value of a chunk. The type always has a default, whatever its initial value for entities is.
+    /// Writes the initial value of a chunk, which is the default of the type. The initial value for entities may be another one.
     pub(crate) write_default: InitialColumn,
 }
 
 /// A type-erased shared component value.
 pub(crate) type SharedValue = Arc<dyn Any + Send + Sync>;
 
-/// Functions on shared values. They panic if the value is of another type.
+/// Functions on the values of a shared component. They panic if a value has another type.
 #[derive(Clone, Copy)]
 pub(crate) struct SharedFunctions {
     /// Hashes a value. Equal values have equal hashes.
@@ -82,23 +84,23 @@ pub(crate) struct SharedFunctions {
     pub(crate) feed: fn(&(dyn Any + Send + Sync), &mut StateHasher),
     /// Creates the default value, if the type has one.
     pub(crate) default: Option<fn() -> SharedValue>,
-    /// Creates a copy with remapped entities, if values of the type refer to entities.
+    /// Creates a copy of a shared value with replaced entities. `None` if values of the type cannot refer to entities.
     pub(crate) remap: Option<RemapShared>,
 }
 
-/// Creates a copy of a shared value with remapped entities. `None` if all entities stay the same.
+/// Creates a copy of a shared value with replaced entities. Returns `None` if no entity is replaced.
 pub(crate) type RemapShared =
     fn(&(dyn Any + Send + Sync), &mut EntityRemap<'_>) -> Option<SharedValue>;
 
-/// Drops `count` values from an address on.
+/// Drops `count` values, beginning at an address.
 ///
 /// # Safety
 ///
-/// - they are values of the type
-/// - they are not used afterwards
+/// - the address has `count` values of the type
+/// - the values are not used afterwards
 pub(crate) type DropColumn = unsafe fn(*mut u8, usize);
 
-/// Clones `count` values from the first address to the second: all of them, or none if it panics.
+/// Clones `count` values from the first address to the second. If it panics, no clone remains.
 ///
 /// # Safety
 ///
@@ -106,27 +108,28 @@ pub(crate) type DropColumn = unsafe fn(*mut u8, usize);
 /// - the second address has room for `count` values and does not overlap the first
 pub(crate) type CloneColumn = unsafe fn(*const u8, *mut u8, usize);
 
-/// Writes `count` initial values to an address: all of them, or none if it panics.
+/// Writes `count` initial values to an address. If it panics, no value remains.
 ///
 /// # Safety
 ///
 /// - the address has room for `count` values
 pub(crate) type InitialColumn = unsafe fn(*mut u8, usize);
 
-/// Feeds `count` values to a hasher.
+/// Feeds `count` values, beginning at an address, to a hasher.
 ///
 /// # Safety
 ///
 /// - the address has `count` values of the type
 pub(crate) type HashColumn = unsafe fn(&'static Shape, *const u8, usize, &mut StateHasher);
 
-/// Replaces the entities in `count` values.
+/// Replaces the entities in `count` values, beginning at an address.
 ///
 /// # Safety
 ///
 /// - the address has `count` values of the type, which no other code uses during the call
 ///
-/// It [records](EntityRemap::begin_value) the start of each value before user code runs for it, which may panic.
+/// The function [records](EntityRemap::begin_value) the start of each value before user code runs for the value, because user
+/// code may panic.
 pub(crate) type RemapColumn = unsafe fn(&'static Shape, *mut u8, usize, &mut EntityRemap<'_>);
 
 /// Returns the elements of a buffer: the element shape, the address of the first element and the count.
@@ -140,7 +143,7 @@ pub(crate) type FindElements = unsafe fn(*const u8) -> (&'static Shape, *const u
 pub(crate) enum Copying {
     NotAtAll,
     Bytes,
-    /// Cloned by a function that runs no user code and does not panic.
+    /// Values are cloned by a function that runs no user code and does not panic.
     Deep(CloneColumn),
     Clone(CloneColumn),
 }
@@ -148,13 +151,14 @@ pub(crate) enum Copying {
 #[derive(Clone, Copy)]
 pub(crate) enum Beginning {
     None,
-    /// For runtime types, and types without bytes.
+    /// The value consists of zero bytes. Used for runtime types, and for types without bytes.
     Zero,
     Default(InitialColumn),
 }
 
 impl TypeInfo {
-    /// Describes a type of this shape without options, drop glue and references. Its values are duplicated by copying their bytes.
+    /// Creates the metadata of a type with this shape, without options, drop glue or references. Its values are duplicated by
+    /// copying their bytes.
     pub(crate) fn new(
         index: u32,
         (name, stable_name): (&'static str, &'static str),
@@ -188,7 +192,7 @@ impl TypeInfo {
         }
     }
 
-    /// Describes a type such as `Buffer<T>`, of this shape and without options. `name` is that of `T`.
+    /// Creates the metadata of a wrapper such as `Buffer<T>`, with this shape and without options. `name` is the name of `T`.
     pub(crate) fn of_wrapper<W: 'static, T>(
         index: u32,
         wrapper: &str,
@@ -231,26 +235,26 @@ impl TypeInfo {
     }
 }
 
-/// Hashes a stable name with 64-bit FNV-1a, which is short and the same on every machine.
+/// Hashes a stable name with 64-bit FNV-1a, which is simple and gives the same result on every machine.
 pub(crate) fn stable_hash(stable_name: &str) -> u64 {
     stable_name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     })
 }
 
-/// Implements [`DropColumn`].
+/// Implements [`DropColumn`] for the type `T`.
 ///
 /// # Safety
 ///
 /// - the column has `count` values of type `T`
-/// - they are not used afterwards
+/// - the values are not used afterwards
 pub(crate) unsafe fn drop_column<T>(column: *mut u8, count: usize) {
-    // SAFETY: the column has `count` values of type `T`, which are not used afterwards. A slice drops all its elements, even if one
-    // drop panics.
+    // SAFETY: the column has `count` values of type `T`, which are not used afterwards. Dropping a slice drops all elements, even
+    // if a drop panics.
     unsafe { ptr::drop_in_place(slice_from_raw_parts_mut(column.cast::<T>(), count)) }
 }
 
-/// A guard over written values of a column that drops them if a later step panics.
+/// A guard that drops the written values of a column if writing a later value panics.
 pub(crate) struct Written {
     drop: Option<DropColumn>,
     first: *mut u8,
@@ -258,7 +262,7 @@ pub(crate) struct Written {
 }
 
 impl Written {
-    /// Writes `count` values returned by `make`, starting at `first`: all of them, or none if it panics.
+    /// Writes `count` values returned by `make`, beginning at `first`. If `make` panics, no value remains.
     ///
     /// # Safety
     ///
@@ -275,12 +279,12 @@ impl Written {
         }
     }
 
-    /// Writes `count` values with a function, starting at `first`: all of them, or none if it panics.
+    /// Calls `write` for each of `count` values, which begin at `first`. If a call panics, no value remains.
     ///
     /// # Safety
     ///
-    /// - the function writes a value to the place of this index in the column at `first`, unless it panics
-    /// - `drop` drops the first values of the column, if they need it
+    /// - the function writes a value at the given index of the column at `first`, unless it panics
+    /// - `drop` drops leading values of the column, and is `None` only if they need not be dropped
     #[inline(always)]
     pub(crate) unsafe fn fill_with(
         first: *mut u8,
@@ -306,7 +310,7 @@ impl Drop for Written {
     }
 }
 
-/// Implements [`CloneColumn`].
+/// Implements [`CloneColumn`] for the component type `T`.
 ///
 /// # Safety
 ///
@@ -315,7 +319,7 @@ impl Drop for Written {
 unsafe fn clone_column<T: Component>(from: *const u8, to: *mut u8, count: usize) {
     // SAFETY: `from` has `count` values of type `T`.
     let values = unsafe { slice::from_raw_parts(from.cast::<T>(), count) };
-    // Calls `duplicate` again, since the function cannot be stored without its type. A differing result is harmless.
+    // `duplicate` is called again, because the function cannot be stored without its type. A different result is harmless.
     let How::Clone(clone) = T::duplicate().how else {
         panic!("`{}` is no longer duplicated by cloning", T::name());
     };
@@ -323,7 +327,7 @@ unsafe fn clone_column<T: Component>(from: *const u8, to: *mut u8, count: usize)
     unsafe { Written::fill(to.cast::<T>(), count, |index| clone(&values[index])) }
 }
 
-/// Implements [`InitialColumn`].
+/// Implements [`InitialColumn`] for the component type `T`.
 ///
 /// # Safety
 ///
@@ -336,7 +340,7 @@ unsafe fn initial_column<T: Component>(to: *mut u8, count: usize) {
     unsafe { Written::fill(to.cast::<T>(), count, |_| make()) }
 }
 
-/// Implements [`HashColumn`].
+/// Implements [`HashColumn`] for the component type `T`.
 ///
 /// # Safety
 ///
@@ -351,7 +355,7 @@ unsafe fn hash_column<T: Component>(
     T::hash_states(unsafe { slice::from_raw_parts(column.cast::<T>(), count) }, state);
 }
 
-/// Implements [`RemapColumn`].
+/// Implements [`RemapColumn`] for the component type `T`.
 ///
 /// # Safety
 ///
@@ -384,7 +388,7 @@ unsafe fn hash_bytes(
     state.write_bytes(unsafe { slice::from_raw_parts(column, count * shape.size) });
 }
 
-/// Implements [`RemapColumn`].
+/// Implements [`RemapColumn`] for runtime types, whose entities are at offsets of the shape.
 ///
 /// # Safety
 ///
@@ -404,11 +408,11 @@ pub(super) unsafe fn remap_bytes(
     }
 }
 
-/// A cache for the registration of one component type, which makes a lookup one load.
+/// A cache for the registration of one component type, which reduces a lookup to one load.
 ///
-/// The derive creates one for each type that is not generic. The slot is typed, so safe code cannot use the slot of another type.
-/// It is also invariant: `for<'a> fn(&'a T)` is a subtype of `fn(&'static T)`, but a different component type. With one slot for
-/// both, a value of one type would be read as the other.
+/// The derive creates a slot for each type that is not generic. The slot is typed, so that safe code cannot use the slot of
+/// another type. It is also invariant, because `for<'a> fn(&'a T)` is a subtype of `fn(&'static T)` but a different component
+/// type. With one slot for both, a value of one type would be read as the other.
 #[doc(hidden)]
 pub struct TypeSlot<T> {
     info: AtomicPtr<TypeInfo>,
@@ -423,9 +427,9 @@ impl<T> TypeSlot<T> {
 
     #[inline]
     pub(crate) fn get(&self) -> Option<&'static TypeInfo> {
-        // Acquire pairs with the release in `set`: a thread that sees the pointer sees the value behind it.
+        // Acquire pairs with the release in `set`: a thread that reads the pointer also sees the metadata.
         let info = self.info.load(Acquire);
-        // SAFETY: the pointer is null, or was made from a `&'static TypeInfo` in `set`.
+        // SAFETY: the pointer is null, or was created from a `&'static TypeInfo` in `set`.
         unsafe { info.as_ref() }
     }
 

@@ -26,12 +26,13 @@ pub(crate) use probe::How;
 
 use crate::field::Field;
 
-/// Data of an entity: at most one value of each type.
+/// A component: data of an entity, which has at most one value of each component type.
 ///
 /// Any type that is `Send` and `Sync` can be a component. Values are contiguous in chunks. A type without fields is a *tag*, and
-/// takes no memory at all. Unity's `IComponentData`.
+/// takes no memory. This is Unity's `IComponentData`.
 ///
-/// The derive also implements [`Field`], and chooses how values are [duplicated](Self::duplicate) and [initialized](Self::initial).
+/// The derive also implements [`Field`], and selects how values are [duplicated](Self::duplicate) and
+/// [initialized](Self::initial).
 /// Its options are `#[component(name = "…", enableable, cleanup, track_changes, write_group(…))]`.
 ///
 /// # Examples
@@ -56,38 +57,39 @@ use crate::field::Field;
     note = "write `#[derive(Component)]` on the type; wrap types of other crates in one of your own"
 )]
 pub trait Component: Field + Send + Sync + Sized + 'static {
-    /// Returns the name of the type in messages: by default its path. Names of component types are unique in a program.
+    /// Returns the name of the type in messages, which is its path by default. Names of component types are unique in a program.
     ///
     /// A name set with `#[component(name = "…")]` is also the [stable name](ComponentType::stable_name).
     fn name() -> &'static str {
         type_name::<Self>()
     }
 
-    /// Returns the way to duplicate a value when an entity is instantiated or a world is copied.
+    /// Returns how a value is duplicated when an entity is instantiated or a world is copied.
     fn duplicate() -> Duplicate<Self> {
         Duplicate::none()
     }
 
-    /// Returns the value of entities that are created without one.
+    /// Returns the value of entities that are created without an explicit value.
     fn initial() -> Initial<Self> {
         Initial::none()
     }
 
-    /// Allows enabling and disabling the component per entity without moving the entity: `#[component(enableable)]`.
+    /// True if the component can be enabled and disabled per entity without moving the entity: `#[component(enableable)]`.
     ///
-    /// It costs one bit per entity.
+    /// An enableable component costs one bit per entity.
     const ENABLEABLE: bool = false;
 
-    /// Keeps the component when its entity is despawned, so that a system can clean up after it: `#[component(cleanup)]`.
+    /// True if the component is kept when its entity is despawned, so that a system can clean up: `#[component(cleanup)]`.
     ///
-    /// The entity exists until all such components are removed. They are never copied to other entities. Unity's
+    /// The entity exists until all its cleanup components are removed. They are never copied to other entities. This is Unity's
     /// `ICleanupComponentData`.
     ///
     /// # Detecting added and removed components
     ///
-    /// A cleanup component detects additions, removals and despawns without callbacks. A system that handles `Sound` adds a `Voice`
-    /// to each entity with `Sound`. An entity with `Sound` and without `Voice` is new. An entity with `Voice` and without `Sound`
-    /// lost the component or was despawned. No change is missed or reported twice. The example below does this.
+    /// A cleanup component detects additions, removals and despawns without callbacks. A system that handles `Sound` adds a
+    /// `Voice` to each entity with `Sound`. An entity with `Sound` and without `Voice` is new. An entity with `Voice` and without
+    /// `Sound` has lost the component or was despawned. No change is missed or reported twice. The second example below shows
+    /// this.
     ///
     /// # Examples
     ///
@@ -147,19 +149,20 @@ pub trait Component: Field + Send + Sync + Sized + 'static {
     /// ```
     const CLEANUP: bool = false;
 
-    /// Records changes per entity instead of per chunk: `#[component(track_changes)]`.
+    /// True if changes are recorded per entity instead of per chunk: `#[component(track_changes)]`.
     ///
     /// [`Changed<T>`](crate::Changed) then matches single entities. A value counts as changed when it is borrowed mutably, set,
     /// enabled, disabled, spawned or added. Moving an entity, by adding or removing other components, does not count. A mutable
     /// borrow counts whether or not the value is written:
     ///
-    /// - `&mut T` in a loop, `get_mut`, `copy_from`: the entities whose values are borrowed. `for_each` marks contiguous entities
-    ///   before it calls the function for the first one, so if the function panics, later entities may be marked too. A `for` loop
-    ///   marks them one by one.
-    /// - Slices: all entities in them.
-    /// - [`TrackedMut<T>`](crate::TrackedMut), for loops that write few of many values: the entities that are written.
+    /// - `&mut T` in a loop, `get_mut` and `copy_from` mark the entities whose values are borrowed. `for_each` marks contiguous
+    ///   entities before it calls the function for the first one, so later entities may also be marked if the function panics. A
+    ///   `for` loop marks entities one by one.
+    /// - Mutable slices mark all entities in them.
+    /// - [`TrackedMut<T>`](crate::TrackedMut) marks the entities that are written. Use it for loops that write few of many
+    ///   values.
     ///
-    /// A pass that writes all values takes hardly more time than without tracking. A chunk in which only part of the values was
+    /// A loop that writes all values takes hardly more time than without tracking. A chunk in which only some of the values were
     /// written stores four bytes per entity.
     ///
     /// # Examples
@@ -183,10 +186,10 @@ pub trait Component: Field + Send + Sync + Sized + 'static {
 
     /// The maximum number of entities in a chunk with this component: `#[component(maximum_chunk_capacity = 16)]`.
     ///
-    /// The capacity of an archetype's chunks is the smallest maximum of its components. Shared components, buffers, tags and [chunk
-    /// components](crate::PerChunk) count too. The capacity is also limited by the chunk size and by
-    /// [`chunk_capacity_limit`](crate::WorldSettings::chunk_capacity_limit). Use it for components whose entities are divided among
-    /// many threads, or looked up a few at a time. Unity's `MaximumChunkCapacity`.
+    /// The capacity of an archetype's chunks is the smallest maximum of its components, including shared components, buffers,
+    /// tags and [chunk components](crate::PerChunk). The capacity is also limited by the chunk size and by
+    /// [`chunk_capacity_limit`](crate::WorldSettings::chunk_capacity_limit). Set a maximum for components whose entities are
+    /// divided among many threads, or looked up a few at a time. This is Unity's `MaximumChunkCapacity`.
     ///
     /// # Examples
     ///
@@ -213,11 +216,11 @@ pub trait Component: Field + Send + Sync + Sized + 'static {
     /// ```
     const MAXIMUM_CHUNK_CAPACITY: Option<NonZero<u32>> = None;
 
-    /// The components whose *write groups* this one is in: `#[component(write_group(LocalToWorld))]`, or several.
+    /// The components to whose *write groups* this component belongs: `#[component(write_group(LocalToWorld))]`, or several.
     ///
-    /// An entity with this component has the target component written in a special way. A query with
+    /// On an entity with this component, the target component is written by a more specific system. A query with
     /// [`FilterWriteGroups`](crate::FilterWriteGroups) that writes the target skips such entities, without naming this component.
-    /// Unity's `WriteGroup`.
+    /// This is Unity's `WriteGroup`.
     ///
     /// # Examples
     ///
@@ -245,7 +248,7 @@ pub trait Component: Field + Send + Sync + Sized + 'static {
     /// ```
     const WRITE_GROUPS: &'static [WriteGroup] = &[];
 
-    /// Returns the cache of the type's registration.
+    /// Returns the slot that caches the type's registration.
     #[doc(hidden)]
     fn slot() -> Option<&'static TypeSlot<Self>> {
         None

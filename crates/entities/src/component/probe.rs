@@ -1,10 +1,10 @@
-//! Duplication and initial values of components.
+//! Duplication and initial values of components, and probes by which the derives select them.
 use std::fmt;
 use std::marker::PhantomData;
 
-/// The way values of a component type are duplicated: as bytes, by cloning, or not at all.
+/// The way in which values of a component type are duplicated: as bytes, by cloning, or not at all.
 ///
-/// `#[derive(Component)]` chooses the first of these that the type allows.
+/// `#[derive(Component)]` selects the first of these that the type allows.
 ///
 /// # Examples
 ///
@@ -27,18 +27,18 @@ pub struct Duplicate<T> {
 
 pub(crate) enum How<T> {
     NotAtAll,
-    /// Copying the bytes, as the function does.
+    /// Values are copied as bytes. The function has the same effect.
     Bytes(fn(&T) -> T),
     Clone(fn(&T) -> T),
 }
 
 impl<T> Duplicate<T> {
-    /// Forbids duplication. A world with such a component cannot be forked.
+    /// Creates a `Duplicate` that does not allow duplication. A world with such a component cannot be forked.
     pub const fn none() -> Self {
         Self { how: How::NotAtAll }
     }
 
-    /// Duplicates values by copying their bytes.
+    /// Creates a `Duplicate` that copies the bytes of values.
     pub const fn bytes() -> Self
     where
         T: Copy,
@@ -51,7 +51,7 @@ impl<T> Duplicate<T> {
         !matches!(self.how, How::NotAtAll)
     }
 
-    /// Duplicates a value, if possible.
+    /// Duplicates a value, or returns `None` if values cannot be duplicated.
     pub(crate) fn apply(&self, value: &T) -> Option<T> {
         match self.how {
             How::NotAtAll => None,
@@ -59,7 +59,7 @@ impl<T> Duplicate<T> {
         }
     }
 
-    /// Duplicates values by cloning them.
+    /// Creates a `Duplicate` that clones values.
     pub const fn clone() -> Self
     where
         T: Clone,
@@ -78,7 +78,7 @@ impl<T> fmt::Debug for Duplicate<T> {
     }
 }
 
-/// The initial value of a component that is created without one: the type's default, or none.
+/// The initial value of a component that is created without an explicit value: the default of the type, or none.
 ///
 /// # Examples
 ///
@@ -100,12 +100,12 @@ pub struct Initial<T> {
 }
 
 impl<T> Initial<T> {
-    /// Returns no initial value: creating the component requires a value.
+    /// Creates an `Initial` without a value, so that creating the component requires a value.
     pub const fn none() -> Self {
         Self { make: None }
     }
 
-    /// Uses the type's [`Default`].
+    /// Creates an `Initial` whose value is the [`Default`] of the type.
     pub const fn default() -> Self
     where
         T: Default,
@@ -120,7 +120,7 @@ impl<T> fmt::Debug for Initial<T> {
     }
 }
 
-/// A stand-in for a type in a method call.
+/// A stand-in for a type, on which the derives call a method to select a trait implementation.
 pub struct Probe<T>(PhantomData<fn() -> T>);
 
 impl<T> Probe<T> {
@@ -137,9 +137,9 @@ impl<T> fmt::Debug for Probe<T> {
     }
 }
 
-/// Selects duplication as bytes.
+/// Selected for types that are `Copy`, which are duplicated as bytes.
 pub trait DuplicateBytes<T> {
-    /// Returns the selection.
+    /// Returns the selected duplication.
     fn __ancho_duplicate(&self) -> Duplicate<T>;
 }
 
@@ -149,9 +149,9 @@ impl<T: Copy> DuplicateBytes<T> for &&Probe<T> {
     }
 }
 
-/// Selects duplication by `Clone`.
+/// Selected for types that are `Clone` but not `Copy`, which are duplicated by cloning.
 pub trait DuplicateClone<T> {
-    /// Returns the selection.
+    /// Returns the selected duplication.
     fn __ancho_duplicate(&self) -> Duplicate<T>;
 }
 
@@ -161,9 +161,9 @@ impl<T: Clone> DuplicateClone<T> for &Probe<T> {
     }
 }
 
-/// Selects no duplication.
+/// Selected for types that can be neither copied nor cloned.
 pub trait DuplicateNone<T> {
-    /// Returns the selection.
+    /// Returns the selected duplication.
     fn __ancho_duplicate(&self) -> Duplicate<T>;
 }
 
@@ -174,13 +174,13 @@ impl<T> DuplicateNone<T> for Probe<T> {
 }
 
 impl<T: Clone> Probe<T> {
-    /// Duplication by `Clone`. An inherent constant takes precedence over one of a trait.
+    /// Duplication by `Clone`. This inherent constant takes precedence over the constant of the trait [`CloneNone`].
     pub const __ANCHO_CLONE: Duplicate<T> = Duplicate::<T>::clone();
 }
 
-/// Selects no cloning. The probe for constant contexts, where methods cannot be called.
+/// Selected for types that are not `Clone`. This is the probe for constant contexts, in which methods cannot be called.
 pub trait CloneNone<T> {
-    /// The selection.
+    /// The selected duplication.
     const __ANCHO_CLONE: Duplicate<T>;
 }
 
@@ -188,9 +188,9 @@ impl<T> CloneNone<T> for Probe<T> {
     const __ANCHO_CLONE: Duplicate<T> = Duplicate::<T>::none();
 }
 
-/// Selects `Default` as the initial value.
+/// Selected for types that implement `Default`, which is their initial value.
 pub trait InitialDefault<T> {
-    /// Returns the selection.
+    /// Returns the selected initial value.
     fn __ancho_initial(&self) -> Initial<T>;
 }
 
@@ -200,9 +200,9 @@ impl<T: Default> InitialDefault<T> for &Probe<T> {
     }
 }
 
-/// Selects no initial value.
+/// Selected for types without `Default`, which have no initial value.
 pub trait InitialNone<T> {
-    /// Returns the selection.
+    /// Returns the selected initial value.
     fn __ancho_initial(&self) -> Initial<T>;
 }
 

@@ -12,7 +12,7 @@ use ancho_collections::FixedState;
 use super::info::TypeSlot;
 use super::{RuntimeType, TypeInfo};
 
-/// The component types by Rust type, name and stable hash. Types are never removed.
+/// All registered component types, by Rust type, name and stable hash. Types are never removed.
 #[derive(Default)]
 struct Registry {
     by_type: HashMap<TypeId, &'static TypeInfo>,
@@ -22,7 +22,7 @@ struct Registry {
 
 static REGISTRY: LazyLock<RwLock<Registry>> = LazyLock::new(RwLock::default);
 
-// No code panics while the write lock is held and the registry is half changed.
+// A poisoned lock is ignored, because no code panics while the registry is half changed.
 fn read() -> RwLockReadGuard<'static, Registry> {
     REGISTRY.read().unwrap_or_else(PoisonError::into_inner)
 }
@@ -36,7 +36,7 @@ impl Registry {
         u32::try_from(self.by_name.len()).expect("fewer component types than numbers for them")
     }
 
-    /// Adds a type, unless another type has its name.
+    /// Adds a type. Returns an error if another type has its name.
     fn insert(&mut self, info: TypeInfo) -> Result<&'static TypeInfo, RegisterError> {
         let same_hash = self.by_stable_hash.get(&info.stable_hash).copied();
         let collides = same_hash.filter(|other| other.stable_name != info.stable_name);
@@ -44,7 +44,8 @@ impl Registry {
             return Err(RegisterError::NameTaken { name: info.name, by: other.name });
         }
         if let Some(other) = same_hash {
-            // Relaxed suffices: a thread that has both types got the second from the registry or a slot, after this store.
+            // Relaxed suffices: a thread that has both types got the second one from the registry or from a slot, after this
+            // store.
             info.shares_stable_name.store(true, Relaxed);
             other.shares_stable_name.store(true, Relaxed);
         }
@@ -58,12 +59,12 @@ impl Registry {
     }
 }
 
-/// A cache for generic types, indexed by bits of their ids: they have no [`TypeSlot`](super::TypeSlot).
+/// A cache for generic types, which have no [`TypeSlot`](super::TypeSlot). It is indexed by bits of the type's id.
 ///
-/// Types whose ids have the same bits evict each other, which costs time only.
+/// Types whose ids have the same bits evict each other, which only costs time.
 static RECENT: [TypeSlot<()>; 512] = [const { TypeSlot::new() }; 512];
 
-/// Returns the metadata of a type, and registers it on first use. The slot is that of the type, if it has one.
+/// Returns the metadata of a type, and registers the type on first use. `slot` is the slot of the type, if it has one.
 #[inline(always)]
 pub(crate) fn info_of<T: 'static>(
     slot: Option<&'static TypeSlot<T>>,
@@ -79,7 +80,7 @@ pub(crate) fn info_of<T: 'static>(
     }
 }
 
-/// Finds or registers a type that has no slot of its own.
+/// Returns the metadata of a type that has no slot, and registers the type on first use.
 fn find_or_register(id: TypeId, describe: fn(u32) -> TypeInfo) -> &'static TypeInfo {
     let recent = &RECENT[FixedState::with_seed(0).hash_one(id) as usize % RECENT.len()];
     match recent.get() {
@@ -92,7 +93,7 @@ fn find_or_register(id: TypeId, describe: fn(u32) -> TypeInfo) -> &'static TypeI
     }
 }
 
-/// Finds the type of an id, or registers it with the description.
+/// Returns the metadata of the type with this id. Registers the type with the result of `describe` if it is new.
 #[cold]
 fn register(id: TypeId, describe: fn(u32) -> TypeInfo) -> &'static TypeInfo {
     let known = read().by_type.get(&id).copied();
@@ -111,7 +112,7 @@ fn register(id: TypeId, describe: fn(u32) -> TypeInfo) -> &'static TypeInfo {
     })
 }
 
-/// Interns a name: it is leaked once, however many calls and threads pass it.
+/// Interns a name. Each distinct name is leaked once, for all calls and threads.
 pub(crate) fn keep_name(name: String) -> &'static str {
     static KEPT: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
     let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
@@ -123,7 +124,7 @@ pub(crate) fn keep_name(name: String) -> &'static str {
     name
 }
 
-/// Finds or registers a runtime type.
+/// Returns the metadata of a runtime type, and registers the type if it is new.
 pub(super) fn register_runtime(runtime: RuntimeType) -> Result<&'static TypeInfo, RegisterError> {
     runtime.check()?;
     let mut registry = write();
@@ -138,12 +139,12 @@ pub(super) fn register_runtime(runtime: RuntimeType) -> Result<&'static TypeInfo
     registry.insert(runtime.into_info(index))
 }
 
-/// Finds a type by its name.
+/// Returns the metadata of the type with a name.
 pub(super) fn find(name: &str) -> Option<&'static TypeInfo> {
     read().by_name.get(name).copied()
 }
 
-/// An error of registering a component type.
+/// The error of a component type that cannot be registered.
 ///
 /// # Examples
 ///
@@ -157,21 +158,21 @@ pub(super) fn find(name: &str) -> Option<&'static TypeInfo> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RegisterError {
-    /// A0062: another type has the name, or a name that hashes to the same number.
+    /// A0062: another type has the same name, or a name with the same hash.
     NameTaken {
-        /// The name of the type that failed to register.
+        /// The name of the type that could not be registered.
         name: &'static str,
-        /// The name of the registered type.
+        /// The name of the type that is already registered.
         by: &'static str,
     },
     /// A0063: the layout is invalid.
     BadLayout {
-        /// The requested size of a value, in bytes.
+        /// The requested size of a value in bytes.
         size: usize,
         /// The requested alignment.
         align: usize,
     },
-    /// A0063: a field is outside the type, or its kind does not allow the offset.
+    /// A0063: a field is not inside of the type, or its kind does not allow the offset.
     BadField {
         /// The offset of the field.
         offset: usize,

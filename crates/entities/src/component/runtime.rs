@@ -6,10 +6,11 @@ use super::info::{RemapColumn, TypeInfo, remap_bytes};
 use super::registry::RegisterError;
 use crate::field::{FieldKind, FieldShape, Shape};
 
-/// A component type that is known only at run time: a byte size with a name, as in scripts, tools and files.
+/// A component type that is known only at run time, and that has a name and a size in bytes. Scripts, tools and files use such
+/// types.
 ///
 /// Values start as zeros, and are copied, read and written as bytes. Declared fields can be displayed, and entities in them are
-/// remapped.
+/// replaced.
 ///
 /// # Examples
 ///
@@ -32,7 +33,7 @@ pub struct RuntimeType {
     fields: Vec<(String, usize, FieldKind)>,
 }
 
-/// The largest alignment allowed. No processor requires more.
+/// The largest allowed alignment. No processor requires more.
 const MAX_ALIGN: usize = 4096;
 
 impl RuntimeType {
@@ -41,13 +42,13 @@ impl RuntimeType {
         Self { name: name.into(), size, align, enableable: false, fields: Vec::new() }
     }
 
-    /// Declares a field: a number or an entity, at a byte offset of the value.
+    /// Declares a field at a byte offset of the value. The field is a number or an entity.
     pub fn field(mut self, name: impl Into<String>, offset: usize, kind: FieldKind) -> Self {
         self.fields.push((name.into(), offset, kind));
         self
     }
 
-    /// Allows enabling and disabling the component per entity.
+    /// Makes the component enableable, so that it can be enabled and disabled per entity.
     pub fn enableable(mut self) -> Self {
         self.enableable = true;
         self
@@ -65,7 +66,7 @@ impl RuntimeType {
         }
         let mut taken: Vec<(usize, usize)> = Vec::new();
         for &(_, offset, kind) in &self.fields {
-            // Other kinds have no size, or have invalid bit patterns.
+            // Other kinds have no fixed size, or have invalid bit patterns.
             let shape = kind.scalar_shape().filter(|shape| shape.any_bits);
             let field_size = shape.map_or(0, |shape| shape.size);
             let end = offset.checked_add(field_size).filter(|&end| end <= size);

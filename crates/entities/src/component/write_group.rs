@@ -1,11 +1,11 @@
-//! Write groups.
+//! Write groups of components.
 
 use std::any::TypeId;
 use std::fmt;
 
 use super::Component;
 
-/// The target of a write group that a component belongs to: see [`Component::WRITE_GROUPS`].
+/// A write group to which a component belongs. See [`Component::WRITE_GROUPS`].
 ///
 /// # Examples
 ///
@@ -21,26 +21,27 @@ use super::Component;
 ///
 /// assert_eq!(Rotation::WRITE_GROUPS, [WriteGroup::of::<LocalToWorld>()]);
 /// ```
-// It runs no user code, so it can be read at any time. It holds functions, since two components may be in each other's group.
+// A `WriteGroup` runs no user code, so it can be read at any time. It holds functions, because two components may belong to each
+// other's group.
 #[derive(Clone, Copy)]
 pub struct WriteGroup {
     target: fn() -> TypeId,
-    /// The groups that the target belongs to.
+    /// Returns the groups to which the target belongs.
     beyond: fn() -> &'static [WriteGroup],
 }
 
 impl WriteGroup {
-    /// Returns the group of a component.
+    /// Creates the write group of a component.
     pub const fn of<T: Component>() -> Self {
         Self { target: TypeId::of::<T>, beyond: || T::WRITE_GROUPS }
     }
 
-    /// Returns the target type.
+    /// Returns the component type whose write group this is.
     pub(crate) fn target(self) -> TypeId {
         (self.target)()
     }
 
-    /// Returns the groups that the target belongs to.
+    /// Returns the groups to which the target belongs.
     pub(crate) fn beyond(self) -> &'static [Self] {
         (self.beyond)()
     }

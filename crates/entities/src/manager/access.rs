@@ -42,11 +42,11 @@ impl EntityManager {
     #[inline]
     pub fn get<T: Component>(&self, entity: Entity) -> Result<&T, EntityError> {
         let value = self.find_value(entity, ComponentType::of::<T>())?;
-        // SAFETY: the address is that of a value of this type. A writer would have to borrow the manager mutably.
+        // SAFETY: the address is that of a value of this type. It is not written while the manager is borrowed.
         Ok(unsafe { &*value.cast::<T>() })
     }
 
-    /// Returns the address of an entity's value, after completing the jobs that write it.
+    /// Returns the address of an entity's component, after completing the jobs that write the component.
     #[inline(always)]
     fn find_value(&self, entity: Entity, ty: ComponentType) -> Result<*const u8, EntityError> {
         self.jobs.sync_for_read(ty);
@@ -56,11 +56,11 @@ impl EntityManager {
         }
     }
 
-    /// Returns the value of an entity's component for writing, and marks it as changed.
+    /// Returns an entity's component mutably, and marks it as changed.
     ///
     /// # Errors
     ///
-    /// If the entity does not exist, or lacks the component. If the memory is shared with a fork, and a copy cannot be allocated.
+    /// If the entity does not exist, or lacks the component. If the memory is shared with a fork and a copy cannot be allocated.
     ///
     /// # Examples
     ///
@@ -85,8 +85,8 @@ impl EntityManager {
         Ok(unsafe { &mut *column.cast::<T>().add(row) })
     }
 
-    /// Returns the start of the column of an entity's component, in unshared memory, and the entity's row. Marks the component as
-    /// changed.
+    /// Returns the address of the column of an entity's component, in unshared memory, and the entity's row. Marks the component
+    /// as changed.
     #[inline]
     pub(super) fn column_mut(
         &mut self,
@@ -99,7 +99,8 @@ impl EntityManager {
         let found = self.storage.chunks[number].find(ty).ok_or(missing)?;
         self.storage.make_unique(number)?;
         let chunk = &self.storage.chunks[number];
-        // SAFETY: jobs that use the component were completed, and other jobs do not read its versions.
+        // SAFETY: jobs that use the component were completed. Other jobs do not use its versions, and the versions of all columns
+        // that they use were written out.
         unsafe { chunk.note_written_beside(found.column, row, 1, self.storage.version) };
         Ok((chunk.column(found.offset), row as usize))
     }
@@ -152,14 +153,14 @@ impl EntityManager {
         self.storage.archetype_of(entity).is_some_and(|archetype| archetype.shape.has(ty))
     }
 
-    /// Replaces the values of components, all of which the entity has.
+    /// Replaces the values of components that the entity already has.
     ///
-    /// With a shared component it reorders query results: see [`Query::to_entities`](crate::Query::to_entities).
+    /// With a shared component, this reorders query results: see [`Query::to_entities`](crate::Query::to_entities).
     ///
     /// # Errors
     ///
-    /// If the entity does not exist, or lacks one of them: then none is replaced. If the memory is shared with a fork, and a copy cannot
-    /// be allocated.
+    /// If the entity does not exist, or lacks one of the components. In that case no component is replaced. If the memory is
+    /// shared with a fork and a copy cannot be allocated.
     ///
     /// # Examples
     ///
@@ -184,7 +185,7 @@ impl EntityManager {
         set: S,
     ) -> Result<(), Rejected<S, EntityError>> {
         if S::COUNT == 0 {
-            // Nothing is written, so shared memory stays shared.
+            // Nothing is written, so memory that is shared with forks is not copied.
             return match self.locate(entity) {
                 Ok(_) => Ok(()),
                 Err(error) => Err(Rejected { value: set, error }),
@@ -205,14 +206,14 @@ impl EntityManager {
         Ok((location, number))
     }
 
-    /// Replaces components, and drops the old values last.
+    /// Replaces components of an entity, and drops the old values last.
     ///
     /// # Safety
     ///
-    /// - the transfer is one of this set, from the archetype of the place to itself
+    /// - the transfer is one of this set, and leads from the archetype at the location to itself
     /// - the chunk's memory is unshared, and no job uses the components
     ///
-    /// Shared components among them have the values of the set already.
+    /// Shared components of the set are not changed: the chunk already has their values.
     pub(super) unsafe fn replace<S: ComponentSet>(
         &mut self,
         location: Location,
@@ -222,10 +223,10 @@ impl EntityManager {
         let transfer = &self.transfers[transfer];
         let chunk = &self.storage.chunks[location.chunk];
         let place = chunk.row(location.row, &transfer.offsets);
-        // SAFETY: the row has all components of the set, and each value that is read is overwritten once.
+        // SAFETY: the row has all components of the set. Each value is read once, and then overwritten.
         let old = unsafe {
             let old = if S::SHARED {
-                // The row has the shared values of the set already.
+                // The chunk already has the shared values of the set, so the old values are the same.
                 S::read(place, &mut shared_values_of(&set).into_iter())
             } else {
                 S::read(place, &mut iter::empty())
@@ -237,22 +238,22 @@ impl EntityManager {
             if S::SHARED && chunk.shape().shared.contains(&column) {
                 continue;
             }
-            // SAFETY: the caller says that no job uses the component. Other jobs do not read its versions.
+            // SAFETY: by the contract of this function, no job uses the component. Other jobs do not use its versions.
             unsafe { chunk.note_written_beside(column, location.row, 1, self.storage.version) };
         }
         drop(old);
     }
 
-    /// Exchanges all components of two entities: values, buffers, enabled bits, and shared values.
+    /// Exchanges all components of two entities, including buffers, enabled bits and shared values.
     ///
-    /// Entities with the same shared values stay in their places. If their shared values differ, the entities also exchange
-    /// their chunks, since a shared value is that of the chunk. The values that chunks have for themselves
-    /// ([`PerChunk`](crate::PerChunk)) stay with the chunks.
+    /// Entities with the same shared values keep their locations. If their shared values differ, the entities also exchange their
+    /// chunks, because all entities of a chunk have the same shared values. [Chunk components](crate::PerChunk) stay with their
+    /// chunks.
     ///
     /// # Errors
     ///
-    /// If one of them does not exist, or they have different components. If the memory is shared with a fork, and a copy cannot be
-    /// allocated.
+    /// If one of the entities does not exist, or they have different components. If the memory is shared with a fork and a copy
+    /// cannot be allocated.
     ///
     /// # Examples
     ///
@@ -278,8 +279,9 @@ impl EntityManager {
         self.storage.make_unique(from.chunk)?;
         self.storage.make_unique(to.chunk)?;
         if self.storage.chunks[from.chunk].group != self.storage.chunks[to.chunk].group {
-            // Shared values belong to the chunks, so the entities swap their places instead of their values. SAFETY: both entities exist,
-            // in chunks of two groups, which were made unique.
+            // All entities of a chunk have the same shared values, so the entities exchange their locations instead of their
+            // values.
+            // SAFETY: both entities exist, in chunks of two groups of one archetype, which were made unshared.
             unsafe { self.storage.swap_entities(from, to) };
             return Ok(());
         }
@@ -290,7 +292,7 @@ impl EntityManager {
                     let row = at.row as usize * column.size as usize;
                     self.storage.chunks[at.chunk].column(column.offset).wrapping_add(row)
                 };
-                // SAFETY: both rows exist, differ, and are in chunks that were made unique.
+                // SAFETY: both rows exist in chunks that were made unshared. The rows differ, so the values do not overlap.
                 unsafe {
                     std::ptr::swap_nonoverlapping(value(from), value(to), column.size as usize);
                 }
@@ -316,7 +318,8 @@ impl EntityManager {
 impl EntityManager {
     /// Returns the bytes of an entity's component.
     ///
-    /// Bytes of runtime types can always be read; bytes of other types if they have neither padding nor pointers.
+    /// The bytes of a runtime type can always be read. The bytes of other types can be read if they have neither padding nor
+    /// pointers.
     ///
     /// # Errors
     ///
@@ -338,12 +341,12 @@ impl EntityManager {
         if !ty.0.shape.plain {
             return Err(EntityError::NotBytes { component: ty, write: false });
         }
-        // SAFETY: the address is that of a value, all of whose bytes are initialised. A writer would have to borrow the manager
-        // mutably.
+        // SAFETY: the address is that of a value, all of whose bytes are initialised. It is not written while the manager is
+        // borrowed.
         Ok(unsafe { slice::from_raw_parts(value, ty.size()) })
     }
 
-    /// Returns the elements of an entity's buffer by a type that is known at run time: their count and their bytes.
+    /// Returns the elements of an entity's buffer, given its type at run time: their number and their bytes.
     ///
     /// # Errors
     ///
@@ -370,19 +373,19 @@ impl EntityManager {
         ty: ComponentType,
     ) -> Result<UntypedBuffer<'_>, EntityError> {
         let value = self.find_value(entity, ty)?;
-        // SAFETY: the address is that of a value of the type. A writer would have to borrow the manager mutably.
+        // SAFETY: the address is that of a value of the type. It is not written while the manager is borrowed.
         let buffer = unsafe { untyped(ty, value) };
         buffer.ok_or(EntityError::NotABuffer { component: ty })
     }
 
     /// Replaces the bytes of an entity's component.
     ///
-    /// Bytes of runtime types can always be written; bytes of other types if any bytes are a value.
+    /// The bytes of a runtime type can always be written. The bytes of other types can be written if any bytes are a valid value.
     ///
     /// # Errors
     ///
-    /// If there is no such entity, it does not have the component, the bytes cannot be written, or are not as many. If the memory is
-    /// shared with a fork, and a copy cannot be allocated.
+    /// If the entity does not exist or lacks the component, if its bytes cannot be written, or if the number of bytes differs. If
+    /// the memory is shared with a fork and a copy cannot be allocated.
     pub fn set_bytes(
         &mut self,
         entity: Entity,
@@ -393,19 +396,19 @@ impl EntityManager {
         check_bytes(ty, bytes)?;
         let (column, row) = self.column_mut(entity, ty)?;
         let value = column.wrapping_add(row * ty.size());
-        // SAFETY: the row has a value of this many bytes, in unshared memory, and any bytes are a value of the type.
+        // SAFETY: the row has a value of this number of bytes, in unshared memory. Any bytes are a valid value of the type.
         unsafe { value.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
         Ok(())
     }
 
-    /// Adds a component of these bytes to an entity, or replaces its value. Returns whether it is new.
+    /// Adds a component with these bytes to an entity, or replaces its value. Returns whether the component was added.
     ///
     /// Reorders query results: see [`Query::to_entities`](crate::Query::to_entities).
     ///
     /// # Errors
     ///
-    /// If the entity does not exist, the bytes cannot be written, or their count differs, the entity would be larger than a chunk, or
-    /// there is no memory. In a strict world, if the entity has the component.
+    /// If the entity does not exist, the bytes cannot be written, or the number of bytes differs. If the entity would be larger
+    /// than a chunk, or there is no memory. In a strict world, if the entity already has the component.
     pub fn add_bytes(
         &mut self,
         entity: Entity,
@@ -414,7 +417,8 @@ impl EntityManager {
     ) -> Result<bool, EntityError> {
         check_bytes(ty, bytes)?;
         let added = self.add_with(entity, ty, |value| {
-            // SAFETY: the address has room for a value of the type, and `check_bytes` checked the length and that any bytes are a value.
+            // SAFETY: the address has room for a value of the type. `check_bytes` has checked the length, and that any bytes are
+            // a valid value.
             unsafe { value.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
         })?;
         if !added {
@@ -425,20 +429,20 @@ impl EntityManager {
 }
 
 impl EntityManager {
-    /// Gives an entity a buffer, without elements. One that it has stays as it is, contents included.
+    /// Adds an empty buffer to an entity, and returns it. If the entity already has the buffer, its elements are kept.
     ///
-    /// Reorders what queries give: see [`Query::to_entities`](crate::Query::to_entities).
+    /// Reorders query results: see [`Query::to_entities`](crate::Query::to_entities).
     ///
-    /// Returns it, to be changed. [`add`](Self::add) with a [`Buffer`](crate::Buffer) replaces the contents.
+    /// [`add`](Self::add) with a [`Buffer`](crate::Buffer) replaces the elements instead.
     ///
     /// # Errors
     ///
-    /// If there is no such entity, the entity would be larger than a chunk, or there is no memory. In a strict world, if the
-    /// entity has the buffer.
+    /// If the entity does not exist, the entity would be larger than a chunk, or there is no memory. In a strict world, if the
+    /// entity already has the buffer.
     ///
     /// # Complexity
     ///
-    /// A structural change: all components of the entity are copied to another chunk, unless it has the buffer.
+    /// A structural change: all components of the entity are copied to another chunk, unless it already has the buffer.
     ///
     /// # Examples
     ///
@@ -465,11 +469,11 @@ impl EntityManager {
         self.buffer_mut(entity)
     }
 
-    /// The elements of an entity's buffer.
+    /// Returns the elements of an entity's buffer.
     ///
     /// # Errors
     ///
-    /// If there is no such entity, or it does not have the buffer.
+    /// If the entity does not exist, or lacks the buffer.
     ///
     /// # Examples
     ///
@@ -487,15 +491,15 @@ impl EntityManager {
     #[inline]
     pub fn buffer<T: BufferElement>(&self, entity: Entity) -> Result<&[T], EntityError> {
         let value = self.find_value(entity, ComponentType::of_buffer::<T>())?;
-        // SAFETY: the address is that of a buffer of this type. A writer would have to borrow the manager mutably.
+        // SAFETY: the address is that of a buffer of this type. It is not written while the manager is borrowed.
         Ok(unsafe { elements_of(value.cast()) })
     }
 
-    /// The buffer of an entity, to be changed. It counts as changed from now on.
+    /// Returns an entity's buffer mutably, and marks it as changed.
     ///
     /// # Errors
     ///
-    /// If there is no such entity, or it does not have the buffer. If the memory is shared with a fork, and a copy cannot be allocated.
+    /// If the entity does not exist, or lacks the buffer. If the memory is shared with a fork and a copy cannot be allocated.
     ///
     /// # Examples
     ///
@@ -523,22 +527,22 @@ impl EntityManager {
     }
 }
 
-/// Returns the elements of a buffer, or `None` for other types.
+/// Returns the elements of a buffer, or `None` if the type is not a buffer.
 ///
 /// # Safety
 ///
-/// - the address has a value of the type, which does not change for the lifetime
+/// - there is a value of the type at the address, and it does not change during the lifetime `'w`
 pub(super) unsafe fn untyped<'w>(ty: ComponentType, value: *const u8) -> Option<UntypedBuffer<'w>> {
     let find = ty.0.elements?;
-    // SAFETY: the caller says that the address has a value of the type.
+    // SAFETY: there is a value of the type at the address.
     let (shape, first, len) = unsafe { find(value) };
-    // SAFETY: there are `len` contiguous elements, all of whose bytes are initialised. The caller says that they do not change for the
-    // lifetime.
+    // SAFETY: there are `len` contiguous elements, all of whose bytes are initialised. They do not change during the lifetime
+    // `'w`.
     let bytes = shape.plain.then(|| unsafe { slice::from_raw_parts(first, len * shape.size) });
     Some(UntypedBuffer::new(shape, len, bytes))
 }
 
-/// Checks that these bytes are a value of the type.
+/// Checks that any bytes are a valid value of the type, and that the number of bytes is right.
 fn check_bytes(ty: ComponentType, bytes: &[u8]) -> Result<(), EntityError> {
     if !ty.0.shape.any_bits || ty.0.drop.is_some() {
         return Err(EntityError::NotBytes { component: ty, write: true });
@@ -576,12 +580,12 @@ impl EntityManager {
     #[inline]
     pub fn managed<T: ManagedComponent>(&self, entity: Entity) -> Result<&T, EntityError> {
         let value = self.find_value(entity, ComponentType::of_managed::<T>())?;
-        // SAFETY: the address is that of a value of this type. A writer would have to borrow the manager mutably. No other thread can
-        // read it: the memory is shared with no fork, and what leads to it is not sent to threads.
+        // SAFETY: the address is that of a value of this type. It is not written while the manager is borrowed. No other thread
+        // can read it: no fork shares the memory, and the manager is not `Sync`.
         Ok(unsafe { &*value.cast::<Box<T>>() })
     }
 
-    /// Returns the value of an entity's managed component for writing, and marks it as changed.
+    /// Returns an entity's managed component mutably, and marks it as changed.
     ///
     /// # Errors
     ///
@@ -640,7 +644,7 @@ impl EntityManager {
         let location = self.locate(entity)?;
         let missing = EntityError::MissingComponent { entity, component: ty };
         let (_, value) = self.storage.chunks[location.chunk].find_value(ty).ok_or(missing)?;
-        // SAFETY: the address is that of a value of this type. A writer would have to borrow the manager mutably.
+        // SAFETY: the address is that of a value of this type. It is not written while the manager is borrowed.
         Ok(unsafe { value.cast().as_ref() })
     }
 
@@ -648,11 +652,11 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// If the entity does not exist, or lacks the [chunk component](crate::PerChunk). The value is given back.
+    /// If the entity does not exist, or lacks the [chunk component](crate::PerChunk). The error returns the value.
     ///
     /// # Complexity
     ///
-    /// Not a structural change: no entity moves, however many are in the chunk.
+    /// Not a structural change: no entity is moved.
     ///
     /// # Examples
     ///
@@ -682,25 +686,25 @@ impl EntityManager {
             return Err(Rejected { value, error: self.not_found(entity, ty) });
         };
         // SAFETY:
-        // - `sync_for_external_write` completed the jobs that use the component, and other jobs do not read its versions
+        // - `sync_for_external_write` has completed the jobs that use the component, and other jobs do not use its versions
         // - the chunk has a value of this type, which no fork shares, and the manager is borrowed mutably
         let old = unsafe {
             chunk.set_version_beside(column, self.storage.version);
             mem::replace(found.cast::<T>().as_mut(), value)
         };
-        // Dropped last, since that is user code.
+        // The old value is dropped last, because dropping it runs user code.
         drop(old);
         Ok(())
     }
 }
 
-/// The column and mask of an enableable type in an archetype. Often the next entity has the same.
+/// The column and the mask of an enableable type in an archetype, cached because the next entity often has the same archetype.
 #[derive(Clone, Copy)]
 pub(super) struct EnabledSlot {
     archetype: u32,
     ty: Option<ComponentType>,
     column: u32,
-    /// The first word of the mask in chunks of the archetype.
+    /// The index of the mask's first word in chunks of the archetype.
     first_word: u32,
 }
 
@@ -709,9 +713,9 @@ impl EnabledSlot {
 }
 
 impl EntityManager {
-    /// Enables or disables a component of an entity. The value stays, and the entity does not move.
+    /// Enables or disables a component of an entity. The value is kept, and the entity is not moved.
     ///
-    /// Queries skip entities whose component is disabled. Unity's `SetComponentEnabled`.
+    /// Queries skip entities whose component is disabled. This is Unity's `SetComponentEnabled`.
     ///
     /// # Errors
     ///
@@ -746,11 +750,12 @@ impl EntityManager {
         self.set_type_enabled(entity, ComponentType::of::<T>(), enabled)
     }
 
-    /// Enables or disables a component of an entity, as [`set_component_enabled`](Self::set_component_enabled) does.
+    /// Enables or disables a component of an entity, given its type at run time. See
+    /// [`set_component_enabled`](Self::set_component_enabled).
     ///
     /// # Errors
     ///
-    /// The errors of [`set_component_enabled`](Self::set_component_enabled).
+    /// Returns the errors of [`set_component_enabled`](Self::set_component_enabled).
     ///
     /// # Examples
     ///
@@ -782,21 +787,21 @@ impl EntityManager {
         self.set_bit(entity, ty, enabled)
     }
 
-    /// Fast path: sets the bit if type and archetype are those of the last call, and the chunk needs no bookkeeping. Returns whether it
-    /// did.
+    /// Fast path: sets the bit if the type and the archetype are those of the last call, and only one version has to be set.
+    /// Returns whether the bit was set.
     ///
-    /// It calls no function and has no error, so that no register has to be saved.
+    /// This function calls no other function and returns no error, so that no registers have to be saved.
     #[inline]
     fn set_enabled_again(&mut self, entity: Entity, ty: ComponentType, enabled: bool) -> bool {
         let Some(Location { chunk, row }) = self.storage.table.locate(entity) else { return false };
         let EnabledSlot { archetype, ty: last, column, first_word, .. } = self.last_enabled;
-        // SAFETY: the table refers only to chunks that exist.
+        // SAFETY: the table refers only to existing chunks.
         let chunk = unsafe { self.storage.chunks.get_unchecked(chunk) };
         if chunk.archetype != archetype || last != Some(ty) {
             return false;
         }
-        // SAFETY: the archetype of the chunk has the column and the mask, and the table refers to rows that exist. Jobs that use them
-        // were completed, and other jobs do not read its versions.
+        // SAFETY: the archetype of the chunk has the column and the mask, and the table refers to existing rows. Jobs that use
+        // the component or the mask were completed, and other jobs do not use its versions.
         unsafe {
             let is_noted = chunk.note_written_quickly(column, self.storage.version);
             if is_noted {
@@ -821,8 +826,9 @@ impl EntityManager {
         }
         let chunk = &self.storage.chunks[chunk];
         // SAFETY:
-        // - the slot is that of the chunk's archetype, so that the chunk has the mask and the column, and the table's row
-        // - jobs that use the mask or the component were completed, and other jobs do not read its versions
+        // - the slot is that of the chunk's archetype, so the chunk has the mask and the column; the table refers to existing
+        //   rows
+        // - jobs that use the mask or the component were completed, and other jobs do not use its versions
         unsafe {
             chunk.enabled.set_from(slot.first_word, row, enabled);
             chunk.note_written_beside(slot.column, row, 1, self.storage.version);
@@ -830,7 +836,7 @@ impl EntityManager {
         Ok(())
     }
 
-    /// Returns the error with which [`set_type_enabled`](Self::set_type_enabled) would fail for an entity.
+    /// Returns the error that [`set_type_enabled`](Self::set_type_enabled) would return for an entity.
     pub(crate) fn check_enableable(
         &mut self,
         entity: Entity,
@@ -840,7 +846,7 @@ impl EntityManager {
         self.find_enabled_slot(entity, archetype, ty).map(drop)
     }
 
-    /// Finds the mask of a type, and caches it.
+    /// Finds the column and the mask of a type in an archetype, and caches them.
     #[inline(never)]
     fn find_enabled_slot(
         &mut self,
@@ -858,7 +864,7 @@ impl EntityManager {
         Ok(self.last_enabled)
     }
 
-    /// Returns whether a component of an entity is enabled. Components that are not enableable always are.
+    /// Returns whether a component of an entity is enabled. A component that is not enableable is always enabled.
     ///
     /// # Errors
     ///
@@ -884,7 +890,8 @@ impl EntityManager {
         self.is_type_enabled(entity, ComponentType::of::<T>())
     }
 
-    /// Returns whether a component of an entity is enabled. Components that are not enableable always are.
+    /// Returns whether a component of an entity is enabled, given its type at run time. A component that is not enableable is
+    /// always enabled.
     ///
     /// # Errors
     ///

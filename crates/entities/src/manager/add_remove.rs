@@ -1,4 +1,4 @@
-//! Adding components to entities, and removing them: the entity moves to another archetype.
+//! Adding components to entities and removing them, which moves the entity to another archetype.
 
 #![expect(unsafe_code, reason = "writes components to rows that move")]
 
@@ -18,7 +18,7 @@ use crate::storage::{
     INLINE_SHARED, InlineVec, Location, RowPlace, SetOperation, SlotMut, Storage, Transfer,
 };
 
-/// The operation whose last transfer is cached.
+/// An operation whose last transfer is cached.
 #[derive(Clone, Copy)]
 enum Recent {
     Add = 0,
@@ -26,20 +26,21 @@ enum Recent {
 }
 
 impl EntityManager {
-    /// Adds components to an entity. Components that it has already are replaced. Returns whether one was new.
+    /// Adds components to an entity, and replaces those that it already has. Returns whether one was added.
     ///
     /// Reorders query results: see [`Query::to_entities`](crate::Query::to_entities).
     ///
-    /// The entity moves once, for all components together.
+    /// The entity is moved once for all components.
     ///
     /// # Errors
     ///
-    /// If the entity does not exist, a type occurs twice, the entity would be larger than a chunk, or there is no memory. In a strict
-    /// world, if the entity has one of them. The error returns the components.
+    /// If the entity does not exist, a type occurs twice, the entity would be larger than a chunk, or there is no memory. In a
+    /// strict world, if the entity already has one of the components. The error returns the components.
     ///
     /// # Complexity
     ///
-    /// A structural change: all components of the entity are copied to another chunk, unless none is new.
+    /// A structural change: all components of the entity are copied to another chunk, unless it already has all components of the
+    /// set.
     ///
     /// # Examples
     ///
@@ -65,7 +66,7 @@ impl EntityManager {
         set: S,
     ) -> Result<bool, Rejected<S, EntityError>> {
         if S::COUNT == 0 {
-            // Nothing is written, so shared memory stays shared.
+            // Nothing is written, so memory that is shared with forks is not copied.
             return match self.locate(entity) {
                 Ok(_) => Ok(false),
                 Err(error) => Err(Rejected { value: set, error }),
@@ -75,7 +76,8 @@ impl EntityManager {
             // SAFETY:
             // - `recent_transfer` returns a chunk that its archetype lists
             // - the offsets are those of the set in the archetype of that chunk
-            // - the row after the last has room and no values: both chunks pass `moves_simply`
+            // - both chunks pass `moves_simply`, so they are unshared; the row after the last row of `to` has room and no values,
+            //   because the archetype lists `to` as a chunk with room
             // - the set writes all columns that the transfer does not move
             unsafe {
                 let transfer = &self.transfers[transfer];
@@ -98,7 +100,7 @@ impl EntityManager {
         Ok(matches!(outcome, InsertOutcome::New))
     }
 
-    /// Adds or sets the components of a set that is not empty.
+    /// Adds or replaces the components of a set, which is not empty.
     #[inline]
     pub(super) fn insert<S: ComponentSet>(
         &mut self,
@@ -106,7 +108,7 @@ impl EntityManager {
         set: S,
         change: SetOperation,
     ) -> Result<InsertOutcome, Rejected<S, EntityError>> {
-        // Dropped at the end: writing the set drops its own handles in the midst of the change.
+        // The shared values are dropped at the end, because writing the set drops the set's own handles during the change.
         let given = shared_values_of(&set);
         let prepared = if S::SHARED {
             self.prepare_shared_insert::<S>(entity, &given, change)
@@ -119,26 +121,27 @@ impl EntityManager {
         };
         let Some(to) = to else {
             if given.len() < S::COUNT {
-                // SAFETY: the transfer leads from the entity's archetype to itself. Jobs that use the components were completed, and
-                // the chunk was made unique.
+                // SAFETY: the transfer leads from the entity's archetype to itself. Jobs that use the components were completed,
+                // and the chunk was made unshared.
                 unsafe { self.replace(location, transfer, set) };
             }
             return Ok(InsertOutcome::Same);
         };
         let is_new = self.transfers[transfer].to != self.storage.archetype_at(location);
-        // SAFETY: the transfer is one of this set from the entity's archetype, whose chunk was made unique. A chunk of the new
-        // archetype, or of another group, with room was found or opened.
+        // SAFETY: the transfer is one of this set and begins at the entity's archetype. The entity's chunk was made unshared.
+        // `to` is a chunk with room, of the new archetype or of another group.
         unsafe { self.write_and_move(entity, location, transfer, to, set) };
         Ok(if is_new { InsertOutcome::New } else { InsertOutcome::Moved })
     }
 
-    /// Writes a set to the row after the last of a chunk, and moves the entity there.
+    /// Writes a set to the first free row of a chunk, and moves the entity there.
     ///
     /// # Safety
     ///
-    /// - the transfer is one of this set, from the archetype of the place
-    /// - the chunk of the place is unshared
-    /// - the other chunk is of the transfer's archetype, of another group if the archetypes are the same, and has room for a row
+    /// - the transfer is one of this set, and begins at the archetype at the location
+    /// - the chunk at the location is unshared
+    /// - chunk `to` belongs to the archetype that the transfer leads to, has room, and is in another group if the archetypes are
+    ///   the same
     #[inline(always)]
     unsafe fn write_and_move<S: ComponentSet>(
         &mut self,
@@ -150,9 +153,9 @@ impl EntityManager {
     ) {
         let transfer = &self.transfers[transfer];
         // SAFETY:
-        // - the caller says that the chunk exists, is of the archetype whose offsets these are, and has room after its last row
+        // - chunk `to` exists, belongs to the archetype whose offsets these are, and has room after its last row
         // - the set writes all columns that the transfer does not move
-        // - the chunk of the place is unshared, and not the same
+        // - the chunk at the location is unshared, and is not chunk `to`
         unsafe {
             let chunk = self.storage.chunks.get_unchecked(to);
             set.write(chunk.row(chunk.len, &transfer.offsets));
@@ -160,8 +163,8 @@ impl EntityManager {
         }
     }
 
-    /// Returns the location of the entity, its transfer, and the chunk to move to, unless it stays. The chunk of the entity is unshared
-    /// then.
+    /// Returns the location of an entity, the number of the transfer, and the chunk to move to, or `None` if the entity is not
+    /// moved. The chunk of the entity is unshared afterwards.
     #[inline]
     fn prepare_insert<S: ComponentSet>(
         &mut self,
@@ -177,22 +180,22 @@ impl EntityManager {
         self.check_transfer(entity, number, change)?;
         let transfer = &self.transfers[number];
         self.sync_for_transfer(location, number);
-        // SAFETY: the table refers only to chunks that exist.
+        // SAFETY: the table refers only to existing chunks.
         unsafe { self.storage.make_unique_unchecked(location.chunk)? };
         let stays = transfer.to == from;
         let to = if stays { None } else { Some(self.storage.room_by(transfer, location.chunk)?) };
         Ok((location, number, to))
     }
 
-    /// Adds the components that an entity lacks, with their default values. Returns whether there was one.
+    /// Adds the components that an entity lacks, with their default values. Returns whether one was added.
     ///
     /// Reorders query results: see [`Query::to_entities`](crate::Query::to_entities).
     ///
-    /// Values that the entity has do not change.
+    /// Components that the entity already has do not change.
     ///
     /// # Errors
     ///
-    /// The errors of [`add`](Self::add), and if one of the components has no default value.
+    /// Returns the errors of [`add`](Self::add). Returns an error if one of the components has no default value.
     ///
     /// # Examples
     ///
@@ -227,7 +230,8 @@ impl EntityManager {
         Ok(true)
     }
 
-    /// Adds a component whose value the function writes. Returns false, without an effect, if the entity has it.
+    /// Adds a component whose value a function writes. Returns `false`, and changes nothing, if the entity already has the
+    /// component.
     pub(super) fn add_with(
         &mut self,
         entity: Entity,
@@ -248,22 +252,23 @@ impl EntityManager {
         let to = self.storage.room_by(transfer, location.chunk)?;
         let chunk = &self.storage.chunks[to];
         write(chunk.column(transfer.offsets[0]).wrapping_add(chunk.len as usize * ty.size()));
-        // SAFETY: the column that the transfer does not move was just written, the old chunk was made unique, and the new one has room.
+        // SAFETY: the entity exists at the location, in a chunk that was made unshared. Chunk `to` has room, and the column that
+        // the transfer does not move was just written.
         unsafe {
             self.storage.move_row(entity, location, transfer, to, &transfer.left);
         };
         Ok(true)
     }
 
-    /// Removes those of the components that an entity has. Returns whether it had one.
+    /// Removes components from an entity, which need not have all of them. Returns whether one was removed.
     ///
     /// Reorders query results: see [`Query::to_entities`](crate::Query::to_entities).
     ///
-    /// The entity moves once, for all components together.
+    /// The entity is moved once for all components.
     ///
     /// # Errors
     ///
-    /// If there is no memory. In a strict world, if the entity does not exist, or lacks one of them.
+    /// If there is no memory. In a strict world, if the entity does not exist, or lacks one of the components.
     ///
     /// # Complexity
     ///
@@ -292,8 +297,8 @@ impl EntityManager {
         if let Some((slot, transfer, to)) = self.recent_transfer::<S>(entity, Recent::Remove) {
             // SAFETY:
             // - `recent_transfer` returns a chunk that its archetype lists
-            // - a removal writes no new column, and recent transfers leave no value to be dropped
-            // - both chunks pass `moves_simply`
+            // - a removal writes no new column, and cached transfers leave no value to be dropped
+            // - both chunks pass `moves_simply`, and the archetype lists `to` as a chunk with room
             unsafe {
                 let transfer = &self.transfers[transfer];
                 self.storage.move_row_simply(entity, slot, transfer, to);
@@ -309,13 +314,14 @@ impl EntityManager {
         self.remove_set(entity, set, Some(TypeId::of::<S>()))
     }
 
-    /// Removes those of the components that an entity has. Returns whether it had one.
+    /// Removes components from an entity, given their types at run time. The entity need not have all of them. Returns whether
+    /// one was removed.
     ///
     /// Reorders query results: see [`Query::to_entities`](crate::Query::to_entities).
     ///
     /// # Errors
     ///
-    /// The errors of [`remove`](Self::remove), and if a type occurs twice.
+    /// Returns the errors of [`remove`](Self::remove). Returns an error if a type occurs twice.
     ///
     /// # Examples
     ///
@@ -343,7 +349,7 @@ impl EntityManager {
         self.remove_set(entity, set, None)
     }
 
-    /// Removes the components of a set. The transfer is cached for the type, if one is given.
+    /// Removes the components of a set. If a type is given, the transfer is cached for it.
     #[inline]
     fn remove_set(
         &mut self,
@@ -373,13 +379,13 @@ impl EntityManager {
         Ok(true)
     }
 
-    /// Removes components from an entity and returns them.
+    /// Removes components from an entity, and returns them.
     ///
     /// Reorders query results: see [`Query::to_entities`](crate::Query::to_entities).
     ///
     /// # Errors
     ///
-    /// If the entity does not exist, lacks one of them, a type occurs twice, or there is no memory.
+    /// If the entity does not exist, it lacks one of the components, a type occurs twice, or there is no memory.
     ///
     /// # Examples
     ///
@@ -395,7 +401,7 @@ impl EntityManager {
     /// assert!(!world.has::<Cargo>(ship));
     /// ```
     pub fn take<S: ComponentSet>(&mut self, entity: Entity) -> Result<S, EntityError> {
-        // The transfer that would replace the components has their offsets.
+        // The transfer that would replace the components contains their offsets.
         let (location, read) = self.find_set::<S>(entity)?;
         if S::COUNT == 0 {
             let nowhere = RowPlace::new(std::ptr::null_mut(), &[], 0);
@@ -417,9 +423,9 @@ impl EntityManager {
         let place =
             self.storage.chunks[location.chunk].row(location.row, &self.transfers[read].offsets);
         // SAFETY:
-        // - `find_set` returned the place of an entity that has these types, and its chunk was made unique
-        // - the values are read once: no column is left to be dropped in the row
-        // - the archetype that the entity moves to has no new column, and its chunk has room
+        // - `find_set` returned the location of an entity that has these types, and its chunk was made unshared
+        // - the values are read once, and no column of the row is left to be dropped
+        // - the new archetype has no new column, and its chunk has room
         unsafe {
             let values = S::read(place, &mut shared.into_iter());
             match to {
@@ -433,14 +439,15 @@ impl EntityManager {
         }
     }
 
-    /// Moves an entity to another archetype. Components of both archetypes keep their values; new ones have their default values.
+    /// Moves an entity to another archetype. Components of both archetypes keep their values. New components have their default
+    /// values.
     ///
     /// Reorders query results: see [`Query::to_entities`](crate::Query::to_entities).
     ///
     /// # Errors
     ///
-    /// If the entity does not exist or is [only left for cleanup](Self::is_cleanup_only). If the archetype is another world's, a new
-    /// component has no default value, or a cleanup component would be dropped. If there is no memory.
+    /// If the entity does not exist, or is [only left for cleanup](Self::is_cleanup_only). If the archetype belongs to another
+    /// world, a new component has no default value, or a cleanup component would be dropped. If there is no memory.
     ///
     /// # Examples
     ///
@@ -480,7 +487,7 @@ impl EntityManager {
             return Err(EntityError::WouldLoseCleanup { entity, component });
         }
         if shape.is_cleanup_only() && !new.is_cleanup_only() {
-            // Without the marker it would be alive again.
+            // Without the tag `CleanupEntity`, the entity would be alive again.
             return Err(EntityError::CleanupOnly { entity });
         }
         self.sync_for_move([from, to]);
@@ -489,7 +496,8 @@ impl EntityManager {
         self.storage.move_with_initial(&mut self.runs, entity, location, &transfer)
     }
 
-    /// Returns the slot of an entity, the transfer and the chunk to move to, if it makes the same transfer as the last one.
+    /// Returns the slot of an entity, the cached transfer, and the chunk to move to, if the entity makes the same transfer as the
+    /// last one.
     #[inline(always)]
     fn recent_transfer<S: ComponentSet>(
         &mut self,
@@ -497,11 +505,11 @@ impl EntityManager {
         change: Recent,
     ) -> Option<(SlotMut, u32, u32)> {
         if self.jobs.are_live() {
-            // Jobs may conflict, which the slow path handles. Opening the slot may copy its page, which jobs may be reading.
+            // The slow path handles conflicting jobs. Opening the slot may copy its page, which jobs may be reading.
             return None;
         }
         let slot = self.storage.table.open(entity)?;
-        // SAFETY: the slot was just opened, so it has a location, and the table refers only to chunks that exist.
+        // SAFETY: the slot was just opened, so the entity has a location. The table refers only to existing chunks.
         let source = unsafe { self.storage.chunks.get_unchecked(slot.location().chunk) };
         let RecentTransfer { set, from, transfer, mut to, room_changes } =
             self.recent_transfers[change as usize];
@@ -511,12 +519,12 @@ impl EntityManager {
         if room_changes != self.storage.room_changes {
             to = self.renew_transfer(change)?;
         }
-        // SAFETY: the chunk is one that its archetype lists as having room, and archetypes list chunks that exist.
+        // SAFETY: the archetype lists the chunk as having room, and archetypes list only existing chunks.
         let target = unsafe { self.storage.chunks.get_unchecked(to) };
         target.moves_simply().then_some((slot, transfer, to))
     }
 
-    /// Finds the chunk with room again that entities of the cached transfer move to.
+    /// Finds the chunk with room to which the cached transfer moves entities, and caches it.
     #[inline(never)]
     fn renew_transfer(&mut self, change: Recent) -> Option<u32> {
         let Storage { archetypes, room_changes, .. } = &self.storage;
@@ -526,30 +534,30 @@ impl EntityManager {
         Some(way.to)
     }
 
-    /// Caches a transfer that only moves values.
+    /// Caches a transfer, if it only moves values.
     fn remember_transfer(&mut self, set: TypeId, from: u32, number: u32, change: Recent) {
         let transfer = &self.transfers[number];
         if !self.strict && transfer.to != from && transfer.left.is_empty() && !transfer.ends {
-            // The next call finds the chunk.
+            // The next call finds the chunk, because `room_changes` does not match.
             let way = RecentTransfer { set, from, transfer: number, to: 0, room_changes: u64::MAX };
             self.recent_transfers[change as usize] = way;
         }
     }
 }
 
-/// The effect of inserting a set into an entity.
+/// The effect of inserting a set of components into an entity.
 pub(super) enum InsertOutcome {
-    /// The entity did not move.
+    /// The entity was not moved.
     Same,
-    /// The entity had all components, and moved to a chunk with the new shared values.
+    /// The entity already had all components, and was moved to a chunk with the new shared values.
     Moved,
-    /// The entity lacked one of them.
+    /// The entity lacked one of the components, and was moved to another archetype.
     New,
 }
 
 impl EntityManager {
-    /// Fast path: moves an entity to a chunk with room that has the value, and otherwise the entity's shared values. Returns whether it
-    /// moved, or `None` if there is no such chunk.
+    /// Fast path: moves an entity to a chunk with room that has the given shared value, and otherwise the same shared values.
+    /// Returns whether the entity was moved, or `None` if there is no such chunk.
     pub(super) fn set_known_shared<T: SharedComponent>(
         &mut self,
         entity: Entity,
@@ -557,7 +565,7 @@ impl EntityManager {
     ) -> Result<Option<bool>, EntityError> {
         let location = self.locate(entity)?;
         let component = ComponentType::of_shared::<T>();
-        // Entities with different values are far apart: the row is prefetched while the values are searched.
+        // Entities with different values are far apart in memory, so the row is prefetched while the value is looked up.
         self.storage.fetch_row(location);
         let Some(to) = self.storage.room_with(location.chunk, component, value) else {
             return self.check_has_type(entity, component).map(|()| None);
@@ -574,8 +582,8 @@ impl EntityManager {
         Ok(Some(true))
     }
 
-    /// Returns what [`prepare_insert`](Self::prepare_insert) does, for a set with shared components. The chunk of an entity that has
-    /// all values already may be shared.
+    /// Returns the same as [`prepare_insert`](Self::prepare_insert), for a set with shared components. The chunk remains shared
+    /// with forks if the entity already has all values and the set has only shared components.
     fn prepare_shared_insert<S: ComponentSet>(
         &mut self,
         entity: Entity,

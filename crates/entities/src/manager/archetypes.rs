@@ -15,9 +15,9 @@ use crate::storage::{
     ArchetypeShape, Edge, NOWHERE, SetOperation, SharedSource, Transfer, sort_types,
 };
 
-/// A handle of an archetype: the set of components that entities have.
+/// A handle to an archetype, which is a set of component types.
 ///
-/// It is valid in the world that created it, and in forks made since. Unity's `EntityArchetype`.
+/// A handle is valid in the world that created it, and in forks that were made since. This is Unity's `EntityArchetype`.
 ///
 /// # Examples
 ///
@@ -48,7 +48,7 @@ impl Archetype {
 }
 
 impl EntityManager {
-    /// Finds or creates the archetype of exactly these components.
+    /// Finds or creates the archetype with exactly these components.
     ///
     /// # Panics
     ///
@@ -80,7 +80,7 @@ impl EntityManager {
         }
     }
 
-    /// Finds or creates the archetype of exactly these components.
+    /// Finds or creates the archetype with exactly these components, given as types.
     ///
     /// # Errors
     ///
@@ -101,7 +101,7 @@ impl EntityManager {
     /// # Ok::<(), ancho_entities::EntityError>(())
     /// ```
     pub fn archetype_of(&mut self, types: &[ComponentType]) -> Result<Archetype, EntityError> {
-        // Users cannot add the marker of despawned entities.
+        // Users cannot add the tag of despawned entities.
         let mark = ComponentType::of::<CleanupEntity>();
         let mut sorted: Vec<_> = types.iter().copied().filter(|&ty| ty != mark).collect();
         sort(&mut sorted)?;
@@ -139,11 +139,11 @@ impl EntityManager {
         self.storage.archetypes.len()
     }
 
-    /// Returns the component types of an archetype, in the order of memory.
+    /// Returns the component types of an archetype, in memory order.
     ///
     /// # Errors
     ///
-    /// If the archetype is another world's.
+    /// If the archetype belongs to another world.
     ///
     /// # Examples
     ///
@@ -164,11 +164,11 @@ impl EntityManager {
         Ok(&self.storage.archetypes[number].shape.types)
     }
 
-    /// Returns the capacity of the chunks of an archetype.
+    /// Returns the number of entities that fit in a chunk of an archetype.
     ///
     /// # Errors
     ///
-    /// If the archetype is another world's.
+    /// If the archetype belongs to another world.
     ///
     /// # Examples
     ///
@@ -188,10 +188,11 @@ impl EntityManager {
         Ok(self.storage.archetypes[number].shape.capacity as usize)
     }
 
-    /// Returns a number that rises when entities with this component are created, despawned or moved.
+    /// Returns a number that increases when entities with this component are created, despawned or moved.
     ///
-    /// It is the [`order_version`](Self::order_version) of archetypes with the component. It rises by one for each such chunk that gains
-    /// or loses entities, and so by two for an entity that moves between two of them.
+    /// This is the part of the [`order_version`](Self::order_version) that comes from archetypes with the component. It increases
+    /// by one for each chunk of these archetypes that gains or loses entities, so an entity that moves between two of them
+    /// increases it by two.
     ///
     /// # Examples
     ///
@@ -213,11 +214,11 @@ impl EntityManager {
         self.order_events(|shape| shape.has(ty))
     }
 
-    /// Returns a number that rises with every structural change.
+    /// Returns a number that increases with each structural change.
     ///
-    /// It rises by one for each chunk that gains entities, and by one for each that loses some: by one for an entity that is created or
-    /// despawned, by two for one that moves, and by the number of chunks for a batch. It wraps around after 2³²: compare it for equality
-    /// alone.
+    /// The number increases by one for each chunk that gains entities, and by one for each chunk that loses entities. So it
+    /// increases by one for an entity that is created or despawned, by two for an entity that is moved, and by the number of
+    /// chunks for a batch. It wraps around after 2³², so compare it only for equality.
     ///
     /// # Complexity
     ///
@@ -257,7 +258,7 @@ impl EntityManager {
         Archetype { number, serial: self.storage.archetypes[number].shape.serial }
     }
 
-    /// Returns the number of an archetype of this world.
+    /// Returns the number of an archetype, or an error if it belongs to another world.
     pub(super) fn check_archetype(&self, archetype: Archetype) -> Result<u32, EntityError> {
         match self.storage.archetypes.get(archetype.number) {
             Some(found) if found.shape.serial == archetype.serial => Ok(archetype.number),
@@ -265,62 +266,62 @@ impl EntityManager {
         }
     }
 
-    /// Returns the archetype without the marker of despawned entities, which users cannot add.
+    /// Returns the archetype without the tag of despawned entities, which users cannot add.
     pub(super) fn archetype_of_living(&mut self, number: u32) -> Result<u32, EntityError> {
         let shape = &self.storage.archetypes[number].shape;
         if !shape.is_cleanup_only() {
             return Ok(number);
         }
         let mark = ComponentType::of::<CleanupEntity>();
-        // The types are sorted already.
+        // The types are already sorted.
         let others: Vec<_> = shape.types.iter().copied().filter(|&ty| ty != mark).collect();
         self.find_archetype(&others)
     }
 }
 
-/// A set of types, and its layout in its archetype.
+/// A set of component types, and its layout in its archetype.
 pub(crate) struct SetPlan {
-    /// In the order of the set.
+    /// The types in the order of the set.
     pub(crate) types: Box<[ComponentType]>,
-    /// In the order of archetypes.
+    /// The types in the order of archetypes.
     pub(crate) sorted: Box<[ComponentType]>,
     pub(crate) layout: Option<SetLayout>,
 }
 
-/// The archetype of a set, and the columns of its components.
+/// The archetype with exactly the types of a set, and the columns of the set's components.
 pub(crate) struct SetLayout {
     pub(crate) archetype: u32,
-    /// The columns, in the order of the set.
+    /// The columns of the set's components, in the order of the set.
     pub(crate) columns: Box<[u32]>,
-    /// The offsets of the columns.
+    /// The offsets of the columns, in the order of the set.
     pub(crate) offsets: Box<[u32]>,
-    /// The source of each shared value of an entity that is created from the set, in the order of the archetype's columns.
+    /// The source of each shared value of an entity that is created from the set, in the order of the archetype's shared columns.
     pub(crate) shared: Box<[SharedSource]>,
 }
 
-/// All sets, by their numbers.
+/// All component sets of a world, by number.
 #[derive(Default)]
 pub(crate) struct Sets {
     list: Vec<SetPlan>,
     by_type: HashMap<TypeId, u32, FixedState>,
     by_types: HashMap<Box<[ComponentType]>, u32, FixedState>,
-    /// Cache of the last sets: often entities have the same components, or a few sets alternate.
+    /// A cache of the last sets. Consecutive calls often use the same set, or alternate between a few.
     recent: [Option<(TypeId, u32)>; RECENT],
 }
 
-/// The number of sets that are found without the map.
+/// The number of sets that are found without a lookup in the map.
 const RECENT: usize = 32;
 
-/// Returns a number that mostly differs between sets. It differs from run to run, so that it may affect the speed and no result.
+/// Returns a cache key that usually differs between sets. It differs from run to run, so it may affect the speed but not results.
 #[inline(always)]
 fn set_key<S: ComponentSet>() -> usize {
     let types: fn(&mut dyn FnMut(ComponentType)) = S::types;
-    // Functions are aligned to 16 bytes.
+    // The lowest bits of the address are zero, because functions are aligned to 16 bytes.
     let address = types as usize;
     (address >> 4) ^ (address >> 8)
 }
 
-/// Sorts types into the order of archetypes. Fails if one occurs twice.
+/// Sorts types into the order of archetypes. Returns an error if a type occurs twice.
 fn sort(types: &mut [ComponentType]) -> Result<(), EntityError> {
     sort_types(types).map_err(|component| EntityError::DuplicateComponent { component })
 }
@@ -388,7 +389,7 @@ impl Sets {
         self.list[number as usize].layout = Some(layout);
     }
 
-    /// Returns the archetype and columns of a set, which were found before.
+    /// Returns the archetype and columns of a set, which [`EntityManager::layout`] has found before.
     #[inline]
     pub(super) fn layout(&self, number: u32) -> &SetLayout {
         self.get(number).layout.as_ref().expect("it was found before")
@@ -396,7 +397,8 @@ impl Sets {
 }
 
 impl EntityManager {
-    /// Returns the number of a set given as types. The marker of despawned entities is skipped, since users cannot add or remove it.
+    /// Returns the number of a set given as types. The tag of despawned entities is skipped, because users cannot add or remove
+    /// it.
     pub(crate) fn set_number_of(&mut self, types: &[ComponentType]) -> Result<u32, EntityError> {
         let mark = ComponentType::of::<CleanupEntity>();
         if types.contains(&mark) {
@@ -406,7 +408,7 @@ impl EntityManager {
         self.sets.number_of_types(types)
     }
 
-    /// Returns the number of the transfer of a set. It is cached.
+    /// Returns the number of the transfer for an operation with a set. The transfer is cached.
     pub(super) fn transfer_of<S: ComponentSet>(
         &mut self,
         from: u32,
@@ -416,7 +418,7 @@ impl EntityManager {
         self.transfer(from, set, change)
     }
 
-    /// Returns the number of a transfer. It is cached.
+    /// Returns the number of the transfer for an operation with a set given by its number. The transfer is cached.
     pub(super) fn transfer(
         &mut self,
         from: u32,
@@ -466,8 +468,9 @@ impl EntityManager {
         Ok(self.transfers.insert(edge, transfer))
     }
 
-    /// Returns the error with which [`add`](Self::add), [`set`](Self::set) or [`remove`](Self::remove) would fail for one of the
-    /// entities. Afterwards they fail only without memory, or in a strict world for an entity that occurs twice.
+    /// Returns the first error that [`add`](Self::add), [`set`](Self::set) or [`remove`](Self::remove) would return for one of
+    /// the entities, without changing anything. After a successful check, these methods fail only if there is no memory, or in a
+    /// strict world if an entity occurs twice.
     pub(crate) fn check_changes<S: ComponentSet>(
         &mut self,
         entities: &[Entity],
@@ -476,7 +479,8 @@ impl EntityManager {
         self.check_each(entities, change, Self::set_number::<S>)
     }
 
-    /// Fails if adding or removing components of these types would fail for one of the entities. Changes nothing.
+    /// Returns the first error that adding or removing these types would return for one of the entities, without changing
+    /// anything.
     pub(crate) fn check_type_changes(
         &mut self,
         entities: &[Entity],
@@ -493,7 +497,7 @@ impl EntityManager {
         change: SetOperation,
         set: impl Fn(&mut Self) -> Result<u32, EntityError>,
     ) -> Result<(), EntityError> {
-        // Entities of one archetype often follow each other, and have the same result.
+        // Consecutive entities often have the same archetype, and so the same result.
         let mut passed = NOWHERE;
         for &entity in entities {
             let Some(location) = self.storage.table.locate(entity) else {
@@ -517,8 +521,8 @@ impl EntityManager {
         Ok(())
     }
 
-    /// Returns the error of a change for an entity whose components it does not fit: one is missing to be set, or, in a strict
-    /// world, one is present to be added, or missing to be removed.
+    /// Returns an error if an entity's components do not allow a change. A component to be set must be present. In a strict
+    /// world, a component to be added must be missing, and a component to be removed must be present.
     #[inline]
     pub(super) fn check_transfer(
         &self,
@@ -541,12 +545,12 @@ impl EntityManager {
         }
     }
 
-    /// Fails if an entity does not exist.
+    /// Returns an error if an entity does not exist.
     pub(crate) fn check_exists(&self, entity: Entity) -> Result<(), EntityError> {
         self.locate(entity).map(drop)
     }
 
-    /// Fails if an entity does not exist or lacks a component.
+    /// Returns an error if an entity does not exist, or lacks a component.
     pub(crate) fn check_has_type(
         &self,
         entity: Entity,

@@ -17,7 +17,7 @@ use crate::shared::SharedComponent;
 use crate::storage::{Chunk, Storage};
 use crate::version::Version;
 
-/// A view of a chunk: entities of one archetype, with contiguous columns of components.
+/// A read-only view of a chunk, whose entities have the same archetype. The values of each component are contiguous.
 ///
 /// # Examples
 ///
@@ -46,7 +46,7 @@ impl<'w> ArchetypeChunk<'w> {
         Self { chunk: &storage.chunks[number], storage }
     }
 
-    /// Returns the number of entities, which is never zero.
+    /// Returns the number of entities in the chunk, which is never zero.
     ///
     /// # Examples
     ///
@@ -64,7 +64,7 @@ impl<'w> ArchetypeChunk<'w> {
         self.chunk.len as usize
     }
 
-    /// Returns the number of entities that the chunk has room for.
+    /// Returns the maximum number of entities in the chunk.
     pub fn capacity(&self) -> usize {
         self.chunk.capacity() as usize
     }
@@ -74,7 +74,7 @@ impl<'w> ArchetypeChunk<'w> {
         Archetype::new(self.chunk.archetype, self.chunk.shape().serial)
     }
 
-    /// The entities.
+    /// Returns the entities of the chunk.
     ///
     /// # Examples
     ///
@@ -90,7 +90,7 @@ impl<'w> ArchetypeChunk<'w> {
         self.chunk.entities()
     }
 
-    /// Returns the component types, in the order of memory.
+    /// Returns the component types of the entities, in memory order.
     pub fn component_types(&self) -> &'w [ComponentType] {
         &self.chunk.shape().types
     }
@@ -115,7 +115,7 @@ impl<'w> ArchetypeChunk<'w> {
         self.chunk.shape().has(ComponentType::of::<T>())
     }
 
-    /// Returns the values of a component, in the order of the entities, if they have it.
+    /// Returns the values of a component in the order of the entities, or `None` if the entities lack the component.
     ///
     /// # Examples
     ///
@@ -137,30 +137,32 @@ impl<'w> ArchetypeChunk<'w> {
     pub fn slice<T: Component>(&self) -> Option<&'w [T]> {
         let found = self.chunk.find(ComponentType::of::<T>())?;
         let first = self.chunk.column(found.offset).cast_const().cast::<T>();
-        // SAFETY: the column has a value for each entity. A writer would have to borrow the world mutably.
+        // SAFETY: the column has a value for each entity. The values are not written while the world is borrowed.
         Some(unsafe { slice::from_raw_parts(first, self.len()) })
     }
 
-    /// Returns the values of a component as bytes, if the entities have it and its bytes can be read.
+    /// Returns the values of a component as bytes, or `None` if the entities lack the component or its bytes cannot be read.
     pub fn bytes(&self, ty: ComponentType) -> Option<&'w [u8]> {
         let found = self.chunk.find(ty)?;
         let first = self.chunk.column(found.offset).cast_const();
-        // SAFETY: the column has a value for each entity, and all bytes are initialised. A writer would have to borrow the world mutably.
+        // SAFETY: the column has a value for each entity, all of whose bytes are initialised. The values are not written while
+        // the world is borrowed.
         ty.0.shape.plain.then(|| unsafe { slice::from_raw_parts(first, self.len() * ty.size()) })
     }
 
-    /// Returns the version at which a component was last written in this chunk, if the entities have it.
+    /// Returns the version at which a component was last written in this chunk, or `None` if the entities lack the component.
     pub fn change_version<T: Component>(&self) -> Option<Version> {
         self.change_version_of(ComponentType::of::<T>())
     }
 
-    /// Returns the version at which a component was last written in this chunk, if the entities have it.
+    /// Returns the version at which a component was last written in this chunk, given its type at run time. Returns `None` if the
+    /// entities lack the component.
     pub fn change_version_of(&self, ty: ComponentType) -> Option<Version> {
         let found = self.chunk.find(ty)?;
         Some(self.chunk.versions.version(found.column))
     }
 
-    /// Returns whether a component was written in this chunk since; false if the entities lack it.
+    /// Returns whether a component was written in this chunk after a version. Returns `false` if the entities lack the component.
     ///
     /// # Examples
     ///
@@ -183,14 +185,14 @@ impl<'w> ArchetypeChunk<'w> {
         self.change_version::<T>().is_some_and(|version| version.is_newer_than(since))
     }
 
-    /// Returns the enabled bits of a component, from the lowest bit of the first word on. `None` if the entities lack it, or it is not
-    /// enableable.
+    /// Returns the enabled bits of a component, one per entity, beginning with the lowest bit of the first word. Returns `None`
+    /// if the entities lack the component, or it is not enableable.
     pub fn enabled_mask<T: Component>(&self) -> Option<&'w [u64]> {
         let found = self.chunk.find(ComponentType::of::<T>())?;
         Some(self.chunk.enabled.words(found.mask()?))
     }
 
-    /// Returns the number of entities with this component enabled.
+    /// Returns the number of entities whose component is enabled.
     ///
     /// # Examples
     ///
@@ -216,12 +218,12 @@ impl<'w> ArchetypeChunk<'w> {
         }
     }
 
-    /// Returns the version at which entities were last added or removed.
+    /// Returns the version at which entities were last added to the chunk or removed from it.
     pub fn order_version(&self) -> Version {
         self.chunk.order_version
     }
 
-    /// Returns whether entities were added or removed since.
+    /// Returns whether entities were added to the chunk or removed from it after a version.
     ///
     /// # Examples
     ///
@@ -245,7 +247,7 @@ impl<'w> ArchetypeChunk<'w> {
         self.chunk.order_version.is_newer_than(since)
     }
 
-    /// Returns the number of the chunk among all chunks that the world ever had.
+    /// Returns the sequence number of the chunk among all chunks that the world ever had.
     pub fn sequence_number(&self) -> u64 {
         self.chunk.sequence
     }
@@ -261,23 +263,24 @@ impl fmt::Debug for ArchetypeChunk<'_> {
     }
 }
 
-/// A chunk whose components can be changed.
+/// A mutable view of a chunk, whose components can be changed.
 pub struct ArchetypeChunkMut<'w> {
     storage: &'w mut Storage,
     number: u32,
 }
 
 impl ArchetypeChunkMut<'_> {
-    /// Returns a view for reading.
+    /// Returns a read-only view of the chunk.
     pub fn as_chunk(&self) -> ArchetypeChunk<'_> {
         ArchetypeChunk::new(self.storage, self.number)
     }
 
-    /// Returns the values of a component for writing, in the order of the entities, and marks them as changed.
+    /// Returns the values of a component mutably, in the order of the entities, and marks them as changed.
     ///
     /// # Errors
     ///
-    /// If the entities lack it: the error names the first of them. If the memory is shared with a fork, and a copy cannot be allocated.
+    /// If the entities lack the component. The error contains the first entity. If the memory is shared with a fork and a copy
+    /// cannot be allocated.
     ///
     /// # Examples
     ///
@@ -304,24 +307,24 @@ impl ArchetypeChunkMut<'_> {
         Ok(unsafe { slice::from_raw_parts_mut(first, count) })
     }
 
-    /// Returns the start of a column in unshared memory, and marks the component as changed.
+    /// Returns the address of a column in unshared memory, and marks the component as changed.
     pub(super) fn column_mut(&mut self, ty: ComponentType) -> Result<*mut u8, EntityError> {
         let chunk = &self.storage.chunks[self.number];
         let missing = EntityError::MissingComponent { entity: chunk.entities()[0], component: ty };
         let found = chunk.find(ty).ok_or(missing)?;
         self.storage.make_unique(self.number)?;
         let chunk = &self.storage.chunks[self.number];
-        // SAFETY: jobs that use the component were completed, and other jobs do not read its versions.
+        // SAFETY: jobs that use the component were completed, and other jobs do not use its versions.
         unsafe { chunk.note_written_beside(found.column, 0, chunk.len, self.storage.version) };
         Ok(chunk.column(found.offset))
     }
 
-    /// Returns the address of a chunk component, which is unshared, and marks it as changed.
+    /// Returns the address of a chunk component, which forks do not share, and marks it as changed.
     pub(super) fn value_mut(&mut self, ty: ComponentType) -> Result<NonNull<u8>, EntityError> {
         let chunk = &self.storage.chunks[self.number];
         let missing = EntityError::MissingComponent { entity: chunk.entities()[0], component: ty };
         let (column, value) = chunk.find_value(ty).ok_or(missing)?;
-        // SAFETY: jobs that use the component were completed, and other jobs do not read its versions.
+        // SAFETY: jobs that use the component were completed, and other jobs do not use its versions.
         unsafe { chunk.set_version_beside(column, self.storage.version) };
         Ok(value)
     }
@@ -334,14 +337,14 @@ impl fmt::Debug for ArchetypeChunkMut<'_> {
 }
 
 impl EntityManager {
-    /// Returns a chunk that exists. Jobs may be using its columns, but not its ids.
+    /// Returns a view of an existing chunk. Jobs may be using its columns, but not its ids.
     pub(crate) fn chunk(&self, number: u32) -> ArchetypeChunk<'_> {
         ArchetypeChunk::new(&self.storage, number)
     }
 
-    /// Iterates over all chunks: archetypes in the order of their creation, each with its chunks.
+    /// Iterates over all chunks. Archetypes are visited in the order of their creation.
     ///
-    /// All jobs over entities are completed first, since a view can read everything.
+    /// All jobs over entities are completed first, because a view can read all components.
     ///
     /// # Examples
     ///
@@ -362,14 +365,14 @@ impl EntityManager {
         self.chunks_in_use()
     }
 
-    /// Iterates over all chunks in the same order. Jobs may be using their columns, but not their ids.
+    /// Iterates over all chunks, in the order of [`chunks`](Self::chunks). Jobs may be using their columns, but not their ids.
     pub(super) fn chunks_in_use(&self) -> impl Iterator<Item = ArchetypeChunk<'_>> {
         let archetypes = self.storage.archetypes.iter();
         archetypes
             .flat_map(|(_, archetype)| archetype.chunks.iter().map(|&chunk| self.chunk(chunk)))
     }
 
-    /// Calls a function for all chunks, for writing, in the order of [`chunks`](Self::chunks).
+    /// Calls a function with a mutable view of each chunk, in the order of [`chunks`](Self::chunks).
     ///
     /// # Examples
     ///
@@ -399,8 +402,8 @@ impl EntityManager {
 }
 
 impl<'w> ArchetypeChunk<'w> {
-    /// Returns the elements of the buffer in a row, if the row exists and the entities have this buffer. See
-    /// [`EntityManager::untyped_buffer`].
+    /// Returns the elements of the buffer in a row. Returns `None` if the row does not exist, or the entities lack the buffer.
+    /// See [`EntityManager::untyped_buffer`].
     ///
     /// # Examples
     ///
@@ -419,13 +422,13 @@ impl<'w> ArchetypeChunk<'w> {
     pub fn untyped_buffer(&self, ty: ComponentType, row: usize) -> Option<UntypedBuffer<'w>> {
         let found = self.chunk.find(ty).filter(|_| row < self.len())?;
         let value = self.chunk.column(found.offset).wrapping_add(row * ty.size());
-        // SAFETY: the row exists and has a value of the type. A writer would have to borrow the world mutably.
+        // SAFETY: the row exists and has a value of the type. It is not written while the world is borrowed.
         unsafe { untyped(ty, value) }
     }
 }
 
 impl<'w> ArchetypeChunk<'w> {
-    /// Returns the values of a managed component, in the order of the entities, if they have it.
+    /// Returns the values of a managed component in the order of the entities, or `None` if the entities lack the component.
     ///
     /// # Examples
     ///
@@ -445,19 +448,20 @@ impl<'w> ArchetypeChunk<'w> {
     ) -> Option<impl ExactSizeIterator<Item = &'w T> + use<'w, T>> {
         let found = self.chunk.find(ComponentType::of_managed::<T>())?;
         let first = self.chunk.column(found.offset).cast_const().cast::<Box<T>>();
-        // SAFETY: the column has a value for each entity. A writer would have to borrow the world mutably. No other thread can read them:
-        // the memory is shared with no fork, and chunks are not sent to threads, nor is this iterator unless the values may be shared.
+        // SAFETY: the column has a value for each entity. The values are not written while the world is borrowed. No other thread
+        // can read them: no fork shares the memory, chunks are not sent to other threads, and neither is this iterator unless the
+        // values are `Sync`.
         let values = unsafe { slice::from_raw_parts(first, self.len()) };
         Some(values.iter().map(|value| &**value))
     }
 }
 
 impl ArchetypeChunkMut<'_> {
-    /// Returns the values of a managed component for writing, in the order of the entities, and marks them as changed.
+    /// Returns the values of a managed component mutably, in the order of the entities, and marks them as changed.
     ///
     /// # Errors
     ///
-    /// If the entities lack it: the error names the first of them.
+    /// If the entities lack the component. The error contains the first entity.
     ///
     /// # Examples
     ///
@@ -487,7 +491,7 @@ impl ArchetypeChunkMut<'_> {
 }
 
 impl<'w> ArchetypeChunk<'w> {
-    /// Returns the [chunk component](crate::PerChunk) of the chunk, if the entities have it.
+    /// Returns the value of a [chunk component](crate::PerChunk), or `None` if the chunk lacks it.
     ///
     /// # Examples
     ///
@@ -504,17 +508,17 @@ impl<'w> ArchetypeChunk<'w> {
     /// ```
     pub fn chunk_component<T: Component + Default>(&self) -> Option<&'w T> {
         let (_, value) = self.chunk.find_value(ComponentType::of_chunk::<T>())?;
-        // SAFETY: the chunk has a value of this type. A writer would have to borrow the world mutably.
+        // SAFETY: the chunk has a value of this type. It is not written while the world is borrowed.
         Some(unsafe { value.cast().as_ref() })
     }
 }
 
 impl ArchetypeChunkMut<'_> {
-    /// Returns the chunk component of the chunk for writing, and marks it as changed.
+    /// Returns the value of a chunk component mutably, and marks it as changed.
     ///
     /// # Errors
     ///
-    /// If the entities lack the [chunk component](crate::PerChunk): the error names the first of them.
+    /// If the chunk lacks the [chunk component](crate::PerChunk). The error contains the first entity.
     ///
     /// # Examples
     ///
@@ -539,7 +543,8 @@ impl ArchetypeChunkMut<'_> {
 }
 
 impl<'w> ArchetypeChunk<'w> {
-    /// Returns the value of a shared component that all entities of the chunk have, if they have it.
+    /// Returns the value of a shared component, which is the same for all entities of the chunk. Returns `None` if the entities
+    /// lack the component.
     ///
     /// # Examples
     ///
@@ -562,7 +567,7 @@ impl<'w> ArchetypeChunk<'w> {
 }
 
 impl<'w> ArchetypeChunk<'w> {
-    /// The buffers of the entities, in the same order, if they have them.
+    /// Returns the buffers of the entities in the order of the entities, or `None` if the entities lack the buffer.
     ///
     /// # Examples
     ///
@@ -580,18 +585,18 @@ impl<'w> ArchetypeChunk<'w> {
     /// ```
     pub fn buffers<T: BufferElement>(&self) -> Option<BufferAccessor<'w, T>> {
         let found = self.chunk.find(ComponentType::of_buffer::<T>())?;
-        // SAFETY: the column has a buffer for each entity. A writer would have to borrow the world mutably.
+        // SAFETY: the column has a buffer for each entity. The buffers are not written while the world is borrowed.
         Some(unsafe { BufferAccessor::new(self.chunk.column(found.offset), self.len()) })
     }
 }
 
 impl ArchetypeChunkMut<'_> {
-    /// The buffers of the entities, in the same order. They count as changed from now on.
+    /// Returns the buffers of the entities mutably, in the order of the entities, and marks them as changed.
     ///
     /// # Errors
     ///
-    /// If the entities do not have them: then the error names the first of them. If the memory is shared with a fork, and a copy cannot
-    /// be allocated.
+    /// If the entities lack the buffer. The error contains the first entity. If the memory is shared with a fork and a copy
+    /// cannot be allocated.
     ///
     /// # Examples
     ///

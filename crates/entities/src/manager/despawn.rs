@@ -6,20 +6,21 @@ use crate::error::EntityError;
 use crate::storage::{Archetype, Location, SetOperation};
 
 impl EntityManager {
-    /// Despawns an entity and drops its components. Returns whether it existed.
+    /// Despawns an entity and drops its components. Returns whether the entity existed.
     ///
     /// Reorders query results: see [`Query::to_entities`](crate::Query::to_entities).
     ///
-    /// An entity with cleanup components ([`Component::CLEANUP`](crate::Component::CLEANUP)) loses the others, and exists until its
-    /// cleanup components are removed. Despawning it again has no effect and returns false.
+    /// An entity with cleanup components ([`Component::CLEANUP`](crate::Component::CLEANUP)) loses its other components, and
+    /// exists until its cleanup components are removed. Despawning it again has no effect and returns `false`.
     ///
-    /// With the root of a [group](crate::LinkedEntityGroup), its members are despawned, and their groups.
+    /// If the entity is the root of a [linked group](crate::LinkedEntityGroup), the members of the group and their groups are
+    /// despawned, too.
     ///
     /// # Errors
     ///
-    /// In a strict world, if it does not exist. If the memory is shared with a fork, and a copy cannot be allocated, or there is no
-    /// memory for cleanup components. Then no entity of a group was despawned.
-    // A call would take a fifth of the time.
+    /// In a strict world, if the entity does not exist. If the memory is shared with a fork and a copy cannot be allocated, or
+    /// there is no memory to move an entity with cleanup components. In these cases no entity of a group was despawned.
+    // Inlined, because a call would take a fifth of the time.
     #[inline(always)]
     pub fn despawn(&mut self, entity: Entity) -> Result<bool, EntityError> {
         let removed = if self.jobs.are_live() {
@@ -36,7 +37,7 @@ impl EntityManager {
         }
     }
 
-    /// Despawns an entity of a chunk that the fast path does not handle.
+    /// Despawns an entity that the fast path does not handle.
     #[inline(never)]
     fn despawn_with_care(
         &mut self,
@@ -49,7 +50,7 @@ impl EntityManager {
         self.despawn_one(entity, location)
     }
 
-    /// Despawns an entity without its group.
+    /// Despawns an entity, but not its linked group.
     pub(super) fn despawn_one(
         &mut self,
         entity: Entity,
@@ -64,7 +65,7 @@ impl EntityManager {
         Ok(true)
     }
 
-    /// Despawns an entity with cleanup components: drops the others. Returns whether there were others.
+    /// Despawns an entity with cleanup components: drops its other components. Returns whether it had other components.
     #[cold]
     fn despawn_partly(&mut self, entity: Entity, location: Location) -> Result<bool, EntityError> {
         let from = self.storage.archetype_at(location);
@@ -78,14 +79,15 @@ impl EntityManager {
         Ok(true)
     }
 
-    /// Despawns entities one run of neighbours after another. See [`Batch::despawn`](super::Batch::despawn).
+    /// Despawns entities. Consecutive entities in contiguous rows are despawned together. See
+    /// [`Batch::despawn`](super::Batch::despawn).
     pub(crate) fn despawn_slice(&mut self, entities: &[Entity]) -> Result<usize, EntityError> {
         if self.strict
             && let Some(&missing) = entities.iter().find(|&&entity| !self.exists(entity))
         {
             return Err(self.no_such(missing));
         }
-        // Jobs that use other rows, such as those of group members, are waited for when those rows move.
+        // Jobs that use other rows, such as those of group members, are completed when those rows are moved.
         self.sync_for_move(self.archetypes_of(entities));
         let mut despawned = 0;
         let mut rest = entities;
@@ -113,15 +115,15 @@ impl EntityManager {
         Ok(despawned)
     }
 
-    /// Despawns all entities. Returns their number.
+    /// Despawns all entities, and returns their number.
     ///
     /// # Errors
     ///
-    /// If there are entities with cleanup components, which are kept, and there is no memory for them.
+    /// If there are entities with cleanup components, which are kept, and there is no memory to move them.
     ///
     /// # Determinism
     ///
-    /// Unless entities are kept, ids are reused from the first on, with higher versions.
+    /// Unless entities are kept, new ids begin with the first index again, with higher versions.
     ///
     /// # Examples
     ///
@@ -150,7 +152,7 @@ impl EntityManager {
 
 /// Returns the length of the common prefix of two slices.
 pub(super) fn shared_prefix(left: &[Entity], right: &[Entity]) -> usize {
-    // Whole chunks are the common case, and slices are compared faster than their elements.
+    // Usually all entities of a chunk are equal, and slices are compared faster than single elements.
     if right.len() >= left.len() && right[..left.len()] == *left {
         return left.len();
     }

@@ -1,4 +1,4 @@
-//! Whole managers: forks, duplicates, replacement, detaching for jobs, and the state hash.
+//! Operations on whole managers: forks, duplicates, replacement, detaching for jobs, and the state hash.
 
 use std::mem;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ impl EntityManager {
     pub(crate) fn fork(&mut self) -> Result<Self, EntityError> {
         self.storage.check_duplicable()?;
         self.jobs.sync_all();
-        // The fork does not have the reserved ids, and has to continue as this world does.
+        // The fork does not have the reserved ids, and has to create the same ids as this world.
         self.reclaim_returned_ids();
         let mut fork =
             Self::with_storage(self.storage.fork()?, self.jobs.of_same_pool(), self.strict);
@@ -32,16 +32,16 @@ impl EntityManager {
         Ok(copy)
     }
 
-    /// Returns a hash of the state of all entities. Two worlds that will behave alike have the same hash.
+    /// Returns a hash of the state of all entities. Two worlds that will behave in the same way have the same hash.
     ///
-    /// It includes the entities and their places, the values of their components field by field, and the next ids. Component types are
-    /// identified by their [stable names](crate::ComponentType::stable_name), so that renaming a crate or moving a type to another module
-    /// does not change the hash. It excludes the names of entities, crates, modules, fields and variants, versions, padding, addresses,
-    /// and opaque fields.
+    /// The hash includes the entities and their locations, the values of their components field by field, and the next ids.
+    /// Component types are identified by their [stable names](crate::ComponentType::stable_name), so that renaming a crate or
+    /// moving a type to another module does not change the hash. The hash excludes the names of entities, crates, modules, fields
+    /// and variants, and also versions, padding, addresses and opaque fields.
     ///
     /// # Panics
     ///
-    /// With A0154 if entities have components of two types that share a stable name.
+    /// With A0154 if entities have components of two types with the same stable name.
     ///
     /// # Examples
     ///
@@ -67,11 +67,11 @@ impl EntityManager {
         state.finish()
     }
 
-    /// Replaces every reference to an entity in components and shared values.
+    /// Replaces all references to entities in components and shared values.
     ///
     /// # Errors
     ///
-    /// If the memory is shared with a fork, and a copy cannot be allocated. Then nothing was replaced.
+    /// If the memory is shared with a fork and a copy cannot be allocated. In that case no reference was replaced.
     ///
     /// # Examples
     ///
@@ -101,8 +101,8 @@ impl EntityManager {
 }
 
 impl EntityManager {
-    /// Takes all entities out, with their caches, for a job to work on. The manager that remains has none, and keeps the scheduler of the
-    /// world.
+    /// Moves all entities and their caches to a new manager, which a job can own. This manager keeps the scheduler of the world,
+    /// and has no entities.
     pub(crate) fn detach(&mut self) -> Self {
         self.jobs.sync_all();
         let empty = Storage::new(self.storage.settings.clone());
@@ -112,7 +112,7 @@ impl EntityManager {
         detached
     }
 
-    /// Completes all jobs over entities that were [detached](Self::detach). Their failures stay in the scheduler.
+    /// Completes all jobs over entities that were [detached](Self::detach). Their failures remain in the scheduler.
     pub(crate) fn complete_jobs_over_detached(&mut self) {
         self.jobs.sync_all();
     }
@@ -128,14 +128,16 @@ impl EntityManager {
         self.jobs.scheduler().take_failures().into_iter().next()
     }
 
-    /// Puts [detached](Self::detach) entities back. Returns the first failure of a job over them that was not reported yet.
+    /// Moves [detached](Self::detach) entities back to this manager. Returns the first failure of a job over them that was not
+    /// reported yet.
     ///
     /// # Panics
     ///
     /// With A0006 inside a job over these entities.
     #[track_caller]
     pub(crate) fn reattach(&mut self, mut detached: Self) -> Option<JobFailed> {
-        // The scheduler of the world does not have the jobs that were scheduled meanwhile, so they are completed first.
+        // Jobs that were scheduled while the entities were detached are not in the scheduler of the world, so they are completed
+        // first.
         let failed = detached.complete_detached();
         mem::swap(&mut detached.jobs, &mut self.jobs);
         *self = detached;
@@ -144,19 +146,20 @@ impl EntityManager {
 }
 
 impl EntityManager {
-    /// Replaces all entities by those of another world, with the same ids, components, enabled bits, names and next ids.
+    /// Replaces all entities with those of another world, which keep their ids, components, enabled bits and names. The next ids
+    /// are also the same.
     ///
-    /// The two share memory, as a [fork](crate::World::fork) does with its world, until one of them writes to it. So a world that
-    /// repeatedly replaces its entities, as a view or a backup of another, pays for the changes alone. Change filters match the chunks
-    /// that differ from those before. Chunks with [managed](crate::ManagedComponent) or [chunk components](crate::PerChunk) are copied
-    /// each time, and match too. Unity's `CopyAndReplaceEntitiesFrom`.
-    ///
+    /// Both worlds share memory, like a [fork](crate::World::fork) and its world, until one of them writes to it. So the cost for
+    /// a world that repeatedly replaces its entities, as a view or a backup of another world, depends on the changes. Change
+    /// filters match the chunks that differ from the replaced ones. Chunks with [managed](crate::ManagedComponent) or [chunk
+    /// components](crate::PerChunk) are copied each time, and always match. This is Unity's `CopyAndReplaceEntitiesFrom`.
     /// [Archetypes](crate::Archetype) and commands of this world are invalid afterwards; archetypes of the other world are valid.
-    ///
+    /// [Archetypes](crate::Archetype) and recorded commands of this world are invalid afterwards. Archetypes of the other world
+    /// are valid.
     /// # Errors
     ///
-    /// With A0130 if the worlds have different chunk sizes or capacity limits. If a component can neither be copied nor cloned, or there
-    /// is no memory. Then nothing was replaced.
+    /// With A0130 if the worlds have different chunk sizes or capacity limits. If a component can neither be copied nor cloned,
+    /// or there is no memory. In these cases nothing was replaced.
     ///
     /// # Complexity
     ///
@@ -184,25 +187,26 @@ impl EntityManager {
         source.storage.check_duplicable()?;
         source.jobs.sync_all();
         self.jobs.sync_all();
-        // This runs user code, and may fail. Nothing was changed yet.
+        // `fork` runs user code, and may fail. Nothing was changed yet.
         let mut storage = source.storage.fork()?;
         storage.settings = self.storage.settings.clone();
         storage.replace(&mut self.storage);
         let jobs = self.jobs.of_same_pool();
         let mut new = Self::with_storage(storage, jobs, self.strict);
         new.names = Arc::clone(&source.names);
-        // Versions continue, so caches that compare versions stay valid.
+        // Versions continue, so caches that compare versions remain valid.
         new.id = self.id;
         new.world_transfers = self.world_transfers + 1;
         new.caches = mem::take(&mut self.caches);
         new.last_runs = self.last_runs.take();
         mem::swap(&mut new.jobs, &mut self.jobs);
-        // The old entities are dropped last, since that is user code.
+        // The old entities are dropped last, because that runs user code.
         let _old = mem::replace(self, new);
         Ok(())
     }
 
-    /// Replaces all entities by those of a snapshot, with their versions and caches. Completes jobs first. Returns the old entities.
+    /// Replaces all entities, with their versions and caches, with those of a snapshot. Completes jobs first. Returns the old
+    /// entities.
     #[must_use = "dropping them is user code"]
     pub(crate) fn restore_from(&mut self, snapshot: &mut Self) -> Result<Self, EntityError> {
         if !self.storage.settings.has_same_layout(&snapshot.storage.settings) {

@@ -1,4 +1,4 @@
-//! Instances and copies of entities.
+//! Creation of instances and copies of entities.
 
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -17,16 +17,17 @@ use crate::storage::{
 };
 
 impl EntityManager {
-    /// Creates an entity with copies of another's components.
+    /// Creates an instance of an entity: a new entity with copies of its components.
     ///
-    /// It has all of them but [`Prefab`](crate::Prefab) and cleanup components. Fields that refer to the source refer to the instance;
-    /// other references, and [shared values](crate::SharedComponent), stay as they are. Disabled components stay disabled, and names are
-    /// kept. The root of a [group](crate::LinkedEntityGroup) is instantiated with its members. Unity's `Instantiate`.
+    /// The instance has all components except [`Prefab`](crate::Prefab) and cleanup components. References to the source become
+    /// references to the instance. Other references, and [shared values](crate::SharedComponent), are kept. Disabled components
+    /// remain disabled, and the name is copied. The root of a [linked group](crate::LinkedEntityGroup) is instantiated together
+    /// with its members. This is Unity's `Instantiate`.
     ///
     /// # Errors
     ///
-    /// If the entity does not exist or is [only left for cleanup](Self::is_cleanup_only), one of its components can neither be copied nor
-    /// cloned, or there is no memory.
+    /// If the entity does not exist, or is [only left for cleanup](Self::is_cleanup_only). If one of its components can neither
+    /// be copied nor cloned, or there is no memory.
     ///
     /// # Examples
     ///
@@ -47,11 +48,11 @@ impl EntityManager {
         Ok(created.next().expect("one was created"))
     }
 
-    /// Creates `count` entities with copies of another's components, as [`instantiate`](Self::instantiate) creates one.
+    /// Creates `count` instances of an entity. See [`instantiate`](Self::instantiate).
     ///
     /// # Errors
     ///
-    /// The errors of [`instantiate`](Self::instantiate). Then none is created.
+    /// Returns the errors of [`instantiate`](Self::instantiate). In that case no instance is created.
     ///
     /// # Examples
     ///
@@ -86,19 +87,20 @@ impl EntityManager {
         })
     }
 
-    /// Copies these entities within the world. Returns the copy of each.
+    /// Copies entities within the world. Returns the copy of each entity.
     ///
-    /// The copies have all components but [cleanup](crate::Component::CLEANUP) components: a copy of a [`Prefab`](crate::Prefab) is a
-    /// prefab. References among the copied entities lead to the copies. Other references, and [shared values](crate::SharedComponent),
-    /// stay as they are. Disabled components stay disabled, and names are kept. The members of a [group](crate::LinkedEntityGroup) are
-    /// copied only if they are named too. An entity that is named twice is copied once. Unity's `CopyEntities`.
+    /// The copies have all components except [cleanup](crate::Component::CLEANUP) components, so a copy of a
+    /// [`Prefab`](crate::Prefab) is a prefab. References between the copied entities become references between the copies. Other
+    /// references, and [shared values](crate::SharedComponent), are kept. Disabled components remain disabled, and names are
+    /// copied. The members of a [linked group](crate::LinkedEntityGroup) are copied only if they are in the list. An entity that
+    /// is listed twice is copied once. This is Unity's `CopyEntities`.
     ///
-    /// [`instantiate`](Self::instantiate) makes instances of prefabs and of whole groups.
+    /// Use [`instantiate`](Self::instantiate) for instances of prefabs and of whole groups.
     ///
     /// # Errors
     ///
-    /// If one of the entities does not exist or is [only left for cleanup](Self::is_cleanup_only), one of their components can neither be
-    /// copied nor cloned, or there is no memory. Then nothing was copied, also if a clone panics.
+    /// If one of the entities does not exist, or is [only left for cleanup](Self::is_cleanup_only). If one of their components
+    /// can neither be copied nor cloned, or there is no memory. In these cases, and if a clone panics, nothing was copied.
     ///
     /// # Examples
     ///
@@ -140,7 +142,7 @@ impl EntityManager {
         map
     }
 
-    /// Lists an entity, or its group, to be instantiated.
+    /// Adds an entity, or the members of its linked group, to the sources.
     fn list_sources(
         &mut self,
         source: Entity,
@@ -159,7 +161,7 @@ impl EntityManager {
         self.list_members_as_sources(lists, SetOperation::Instantiate)
     }
 
-    /// Lists the members as sources of this operation.
+    /// Adds the listed members to the sources of an operation.
     fn list_members_as_sources(
         &mut self,
         lists: &mut InstanceMemory,
@@ -171,7 +173,7 @@ impl EntityManager {
         Ok(())
     }
 
-    /// Checks that an entity can be instantiated or copied, and returns its source record.
+    /// Checks that an entity can be instantiated or copied, and returns it as a source.
     fn source(&mut self, entity: Entity, change: SetOperation) -> Result<Source, EntityError> {
         let from = self.locate(entity)?;
         let archetype = self.storage.archetype_at(from);
@@ -193,7 +195,7 @@ impl EntityManager {
         Ok(Source { entity, from, transfer, to, group: NOWHERE, quiet, place: 0 })
     }
 
-    /// Instantiates entities `count` times, as one change. Returns the number of runs of the first entity, which stays the first.
+    /// Creates `count` instances of each source, as one change. Returns the number of runs with instances of the first source.
     fn instantiate_sources(
         &mut self,
         lists: &mut InstanceMemory,
@@ -201,7 +203,7 @@ impl EntityManager {
     ) -> Result<usize, EntityError> {
         let InstanceMemory { sources, references: reference_lists, name, .. } = lists;
         let archetypes = sources.iter().flat_map(|source| {
-            // Jobs may not write the sources meanwhile.
+            // The sources are only read, but jobs must not write them meanwhile.
             [self.storage.archetype_at(source.from), source.to]
         });
         self.sync_for_move(archetypes);
@@ -229,7 +231,7 @@ impl EntityManager {
             References::new(entities, count, &reserved.storage.table, lists)
         });
         let mut done = 0;
-        // Returns the source of a run. It is called for all runs in their order.
+        // Returns the source of a run. This is called for all runs in order.
         let mut source_of = |run: RowRange| {
             let source = &sources[done / count];
             done += run.rows as usize;
@@ -249,7 +251,7 @@ impl EntityManager {
                 panicked = catch_unwind(replace).err();
             }
         };
-        // Without user code nothing can fail half way, unless a `Field` was implemented by hand.
+        // Without user code nothing can fail halfway, unless a `Field` was implemented by hand.
         reserved.fill(is_quiet, write);
         reserved.commit();
         if let Some(panic) = panicked {
@@ -268,19 +270,20 @@ impl EntityManager {
         Ok(self.finish_instances(sources, count, name))
     }
 
-    /// Despawns the entities that were just created.
+    /// Despawns the instances that were created before an error.
     #[cold]
     fn take_back(&mut self) {
         let created: Vec<_> = NewEntities::new(&self.storage, &self.runs).collect();
         for_each_to_end(created.into_iter().rev(), |entity| {
             if let Ok(location) = self.locate(entity) {
-                // Their memory is unshared, so that it cannot fail.
+                // The memory of instances is unshared, so despawning cannot fail.
                 let _ = self.despawn_one(entity, location);
             }
         });
     }
 
-    /// Copies enabled bits and names of the sources to the new entities. Returns the number of runs of the first source.
+    /// Copies the enabled bits and names of the sources to their instances. Returns the number of runs with instances of the
+    /// first source.
     fn finish_instances(&mut self, sources: &[Source], count: usize, name: &mut String) -> usize {
         let (mut done, mut of_first) = (0, 0);
         for at in 0..self.runs.len() {
@@ -307,13 +310,15 @@ impl EntityManager {
     }
 }
 
-/// Groups the sources by target archetype and group, in the order of the first of each.
+/// Sorts the sources so that those with the same target archetype and group are adjacent. Targets are in the order of their first
+/// sources.
 fn put_together(sources: &mut [Source]) {
     if sources.len() > 1 {
         (0..).zip(&mut *sources).for_each(|(place, source)| source.place = place);
         sources.sort_unstable_by_key(|source| (source.layout(), source.place));
         for same in sources.chunk_by_mut(|one, other| one.layout() == other.layout()) {
-            // The upper half is the place of the first of its group. The lower half makes the keys distinct.
+            // The upper half of the key is the position of the first source with the same target. The lower half is the source's
+            // own position.
             let first = same[0].place << u32::BITS;
             same.iter_mut().for_each(|source| source.place |= first);
         }
@@ -321,7 +326,7 @@ fn put_together(sources: &mut [Source]) {
     }
 }
 
-/// Memory for instantiation, reused by the next call. It is empty between two calls.
+/// Memory for instantiation, which the next call reuses. It is empty between two calls.
 #[derive(Default)]
 pub(super) struct InstanceMemory {
     members: DistinctEntities,
@@ -331,7 +336,7 @@ pub(super) struct InstanceMemory {
 }
 
 impl InstanceMemory {
-    /// Removes everything but keeps the memory.
+    /// Clears the lists, and keeps their memory.
     fn clear(&mut self) {
         self.members.clear();
         self.sources.clear();
@@ -339,55 +344,55 @@ impl InstanceMemory {
 }
 
 impl Source {
-    /// The rows of its instances.
+    /// Returns the archetype and the group of the instances.
     fn layout(&self) -> (u32, u32) {
         (self.to, self.group)
     }
 }
 
-/// An entity to instantiate.
+/// An entity that is instantiated or copied.
 struct Source {
     entity: Entity,
     from: Location,
     transfer: u32,
-    /// The archetype of its instances.
+    /// The archetype of the instances.
     to: u32,
-    /// The group of that archetype, if it has groups.
+    /// The group of that archetype, or [`NOWHERE`](crate::storage::NOWHERE) if it has no groups.
     group: u32,
-    /// All its components are copied as bytes, without user code.
+    /// True if all components are copied as bytes, without user code.
     quiet: bool,
-    /// Its place among the entities that are instantiated with it.
+    /// The position of the source among the sources of the call. [`put_together`] uses it as a sort key.
     place: u64,
 }
 
-/// The number of sources up to which a linear search is used.
+/// The maximum number of sources for which a linear search is used.
 const FEW: usize = 8;
 
-/// Replaces references to sources by references to their instances, in copied values.
+/// The replacement of references to sources with references to their instances, in copied values.
 pub(super) struct References {
     lists: ReferenceLists,
     /// The number of instances of each source.
     count: usize,
-    /// The ids of the instances, source by source.
+    /// The ids of the instances, grouped by source.
     pub(super) instances: NextIds,
-    /// The number of rows that were processed.
+    /// The number of rows in which references were replaced.
     done: usize,
 }
 
-/// Lists of [`References`], whose memory is reused.
+/// The lists of [`References`], whose memory is reused.
 #[derive(Default)]
 pub(super) struct ReferenceLists {
     sources: Vec<Entity>,
-    /// The place of each source, if there are more than [`FEW`].
+    /// The position of each source, if there are more than [`FEW`] sources.
     places: HashMap<Entity, usize, FixedState>,
-    /// The references of the value before, in their order, and where the instances of each begin. Copies of one value have the same
-    /// references, so that only those of the first are searched.
+    /// The references of the previous value, in order, each with the position of the first instance if it refers to a source.
+    /// Copies of one value have the same references, so only those of the first copy are looked up.
     known: Vec<(Entity, Option<usize>)>,
     instances: Vec<Entity>,
 }
 
 impl References {
-    /// Prepares the references of sources with `count` instances each, which are created next. The lists are empty.
+    /// Creates the replacement for sources with `count` instances each, which are created next. The lists are empty.
     pub(super) fn new(
         sources: impl Iterator<Item = Entity>,
         count: usize,
@@ -404,7 +409,7 @@ impl References {
         Self { lists, count, instances, done: 0 }
     }
 
-    /// Returns the lists, cleared.
+    /// Clears the lists and returns them, so that their memory can be reused.
     pub(super) fn into_lists(self) -> ReferenceLists {
         let mut lists = self.lists;
         lists.sources.clear();
@@ -414,7 +419,8 @@ impl References {
         lists
     }
 
-    /// Returns where the instances of an entity begin, if it is a source. `place` is the place of the reference in its value.
+    /// Returns the position of an entity's first instance, if the entity is a source. `place` is the number of the reference
+    /// within its value.
     #[cold]
     #[inline(never)]
     fn find(&mut self, entity: Entity, place: usize) -> Option<usize> {
@@ -430,9 +436,9 @@ impl References {
         first
     }
 
-    /// Replaces references to sources in new rows by references to their instances. It is called for all rows in their order.
+    /// Replaces references to sources with references to their instances, in new rows. This is called for all rows in order.
     pub(super) fn replace(&mut self, rows: &mut NewRows) {
-        // The index of the first row among the instances of its source.
+        // The number of the first row among the instances of its source.
         let first_row = self.done % self.count;
         self.done += rows.len();
         rows.remap(|row, nth, entity| {

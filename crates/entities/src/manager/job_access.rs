@@ -1,7 +1,7 @@
 //! The jobs of a world, and the data that each of them accesses.
 //!
-//! A job over entities runs after the call that scheduled it has returned. It has declared what it accesses. For each of these there is a
-//! fence:
+//! A job over entities runs after the call that scheduled it has returned. It has declared the data that it accesses. For each
+//! kind of data there is a fence:
 //!
 //! | data | read by | written by |
 //! |---|---|---|
@@ -10,9 +10,9 @@
 //! | the rows of an archetype | jobs over its chunks | none: structural changes wait |
 //! | the entity table | jobs with lookups | none: structural changes wait |
 //!
-//! Fences order the jobs when they are scheduled. Before the thread of the world reads or changes data, the `sync_…` methods complete
-//! conflicting jobs. They are called before the first change, since completing a job runs user code. Without live jobs a call is one
-//! comparison.
+//! Fences order the jobs when they are scheduled. Before the world's thread reads or changes data, the `sync_…` methods complete
+//! conflicting jobs. They are called before the first change, because completing a job runs user code. If there are no
+//! uncompleted jobs, a call is one comparison.
 
 use std::any::Any;
 use std::cell::{Cell, OnceCell, RefCell};
@@ -40,18 +40,18 @@ pub(crate) enum Resource {
     Table,
 }
 
-/// A resource, and the access to it.
+/// A resource, and the kind of access to it.
 pub(crate) type ResourceUse = (Resource, Access);
 
-/// The fences of a world.
+/// The fences of a world, and lists of its jobs.
 #[derive(Default)]
 struct JobFences {
-    /// A job may be uncompleted.
+    /// True if a job may be uncompleted.
     is_live: Cell<bool>,
     known: RefCell<FenceMap>,
-    /// Scratch list of accesses.
+    /// A scratch list of accesses whose conflicting jobs are completed.
     uses: Cell<Vec<ResourceUse>>,
-    /// Scheduled jobs, if they are listed.
+    /// The jobs that were scheduled, if `lists_scheduled` is set.
     scheduled: RefCell<Vec<JobHandle>>,
     lists_scheduled: Cell<bool>,
     has_scheduled: Cell<bool>,
@@ -60,10 +60,10 @@ struct JobFences {
 #[derive(Default)]
 struct FenceMap {
     types: HashMap<ComponentType, TypeFences, FixedState>,
-    /// By the number of the archetype. Boxed, like all fences, since the scheduler keeps their addresses.
+    /// The fences of rows, by archetype. They are boxed, like all fences, because the scheduler keeps their addresses.
     rows: Vec<Option<Box<Fence>>>,
     table: Option<Box<Fence>>,
-    /// Scratch list of conflicting jobs.
+    /// A scratch list of conflicting jobs.
     conflicting: Vec<JobHandle>,
     /// The number of jobs that were scheduled.
     scheduled: u32,
@@ -75,9 +75,9 @@ struct TypeFences {
     mask: Option<Box<Fence>>,
 }
 
-/// The number of scheduled jobs after which finished ones are forgotten.
+/// The number of scheduled jobs after which the scheduler forgets finished jobs.
 const FORGET_INTERVAL: u32 = 64;
-/// The number of uncompleted jobs from which all are completed.
+/// The number of uncompleted jobs at which all jobs are completed.
 const MAX_UNCOMPLETED: usize = 1024;
 
 impl FenceMap {
@@ -117,7 +117,7 @@ impl FenceMap {
     }
 }
 
-/// Calls of the world's thread before it accesses data.
+/// Methods that the world's thread calls before it accesses data.
 impl Jobs {
     /// Returns whether a job may be uncompleted.
     #[inline(always)]
@@ -149,7 +149,7 @@ impl Jobs {
         self.fences.uses.set(uses);
     }
 
-    /// Completes the jobs that write values of a component, before they are read.
+    /// Completes the jobs that write the values of a component. The caller then reads the values.
     #[inline(always)]
     pub(crate) fn sync_for_read(&self, ty: ComponentType) {
         if self.are_live() {
@@ -157,7 +157,7 @@ impl Jobs {
         }
     }
 
-    /// Completes the jobs that write enabled bits of a component, before they are read.
+    /// Completes the jobs that write the enabled bits of a component. The caller then reads the bits.
     #[inline(always)]
     pub(crate) fn sync_for_enabled_read(&self, ty: ComponentType) {
         if self.are_live() {
@@ -187,9 +187,9 @@ impl Jobs {
         let mut conflicting = std::mem::take(&mut known.borrow_mut().conflicting);
         conflicting.clear();
         list(&known.borrow(), &mut conflicting);
-        // Often several fences have the same job. If it is the only one, no thread has to be woken.
+        // Often several fences have the same job. If only one job is left, no thread has to be woken.
         conflicting.dedup();
-        // Jobs run now, which are user code. Nothing is borrowed.
+        // Jobs run here, which is user code. No cell is borrowed.
         self.scheduler().complete_quietly(&conflicting);
         known.borrow_mut().conflicting = conflicting;
     }
@@ -206,7 +206,7 @@ impl Jobs {
         }
     }
 
-    /// Records a job that was scheduled.
+    /// Records that a job was scheduled.
     pub(crate) fn after_scheduling(&self, job: JobHandle, name: &'static str) {
         if self.writes.is_watched.get() {
             let writes = self.writes.declared.take();
@@ -235,11 +235,12 @@ impl Jobs {
 pub struct JobWrites {
     /// The name of the job.
     pub name: &'static str,
-    /// The component types.
+    /// The component types whose values or masks the job writes.
     pub writes: Vec<ComponentType>,
 }
 
-/// The jobs scheduled since the last call of [`Jobs::take_writes`]. Recorded only while watched.
+/// The writes of the jobs that were scheduled since the last call of [`Jobs::take_writes`]. They are recorded only while
+/// `is_watched` is set.
 #[derive(Default)]
 struct DeclaredWrites {
     is_watched: Cell<bool>,
@@ -268,12 +269,12 @@ impl Jobs {
         self.writes.is_watched.set(watched);
     }
 
-    /// Takes the recorded jobs, in their order.
+    /// Removes and returns the recorded jobs, in the order in which they were scheduled.
     pub(crate) fn take_writes(&self) -> Vec<JobWrites> {
         self.writes.jobs.take()
     }
 
-    /// Begins the declaration of a job.
+    /// Begins the declaration of a job's accesses.
     #[inline(always)]
     pub(crate) fn begin_declaring(&self) {
         if self.writes.is_watched.get() {
@@ -282,15 +283,15 @@ impl Jobs {
     }
 }
 
-/// The scheduler of a world, which is created at its first use, and memory for jobs.
+/// The scheduler of a world, which is created when it is first used, and memory for jobs.
 pub(crate) struct Jobs {
-    /// `None` is the pool of the process.
+    /// The pool of the scheduler. `None` means the pool of the process.
     pool: Option<JobPool>,
     scheduler: OnceCell<JobScheduler>,
     fences: JobFences,
-    /// Declared writes, if they are watched.
+    /// The declared writes of jobs, if they are watched.
     writes: DeclaredWrites,
-    /// Memory that queries keep between jobs, created at its first use. The manager does not use it.
+    /// Memory that queries keep between jobs, which is created when it is first used. The manager does not use it.
     memory: OnceCell<Box<dyn Any + Send>>,
 }
 
@@ -305,7 +306,7 @@ impl Jobs {
         }
     }
 
-    /// Creates the jobs of a world with the same pool.
+    /// Creates the jobs of another world, with the same pool.
     pub(super) fn of_same_pool(&self) -> Self {
         Self::new(self.pool.clone())
     }
@@ -318,13 +319,13 @@ impl Jobs {
         })
     }
 
-    /// Completes all jobs before their data is dropped. Returns false if that is impossible: then the data has to stay.
+    /// Completes all jobs before their data is dropped. Returns `false` if that is impossible. The data must then not be dropped.
     pub(super) fn end(&mut self) -> bool {
         let Some(scheduler) = self.scheduler.take() else { return true };
-        // A job that drops its own world can wait neither for itself nor for jobs that wait for it.
+        // A job that drops its own world can wait neither for itself nor for jobs that depend on it.
         let can_wait = scheduler.begin_drop();
         let is_unused = can_wait || !self.are_live();
-        // Dropping it waits for all jobs, also inside a job of another world.
+        // Dropping the scheduler waits for all jobs, also inside a job of another world.
         drop(scheduler);
         is_unused
     }
@@ -334,31 +335,31 @@ impl Jobs {
         self.scheduler.get().is_none_or(JobScheduler::begin_drop)
     }
 
-    /// Returns whether the list of scheduled jobs has new entries.
+    /// Returns whether jobs were added to the list of scheduled jobs since it was last taken.
     #[inline(always)]
     pub(crate) fn has_scheduled(&self) -> bool {
         self.fences.has_scheduled.get()
     }
 
-    /// Takes the list of scheduled jobs over entities, in their order.
+    /// Removes and returns the list of scheduled jobs over entities, in the order in which they were scheduled.
     pub(crate) fn scheduled(&self) -> Vec<JobHandle> {
         self.fences.has_scheduled.set(false);
         self.fences.scheduled.take()
     }
 
-    /// Puts the list back, whose memory is reused.
+    /// Returns a list of scheduled jobs, so that its memory is reused.
     pub(crate) fn give_back_scheduled(&self, mut list: Vec<JobHandle>) {
         list.clear();
         self.fences.scheduled.replace(list);
     }
 
-    /// Sets whether scheduled jobs are listed. Returns the old setting.
+    /// Sets whether scheduled jobs are listed. Returns the previous setting.
     #[inline(always)]
     pub(crate) fn list_scheduled(&self, listed: bool) -> bool {
         self.fences.lists_scheduled.replace(listed)
     }
 
-    /// Lists a job that a system returned, unless it is listed already.
+    /// Adds a job that a system returned to the list of scheduled jobs, unless it contains the job.
     pub(crate) fn record_returned(&self, job: JobHandle) {
         let scheduled = &mut *self.fences.scheduled.borrow_mut();
         if self.fences.lists_scheduled.get() && !scheduled.contains(&job) {
@@ -367,7 +368,7 @@ impl Jobs {
         }
     }
 
-    /// Starts all scheduled jobs. Inside a job of another scheduler it does nothing.
+    /// Starts all scheduled jobs. Does nothing inside a job of another scheduler.
     #[inline]
     pub(crate) fn start(&self) {
         if let Some(scheduler) = self.scheduler.get()
@@ -378,12 +379,12 @@ impl Jobs {
         }
     }
 
-    /// Takes the failures that were not reported yet.
+    /// Removes and returns the failures that were not reported yet.
     pub(crate) fn take_failures(&self) -> Vec<JobFailed> {
         self.scheduler.get().map_or_else(Vec::new, JobScheduler::take_failures)
     }
 
-    /// Returns the memory that queries keep between jobs. There is one type of it.
+    /// Returns the memory that queries keep between jobs. All callers use the same type.
     pub(crate) fn memory<M: Default + Send + 'static>(&self) -> &M {
         let memory = self.memory.get_or_init(|| Box::<M>::default());
         memory.downcast_ref().expect("queries have one type of memory")
@@ -391,9 +392,9 @@ impl Jobs {
 }
 
 impl EntityManager {
-    /// Returns the scheduler of the world, for its parallel loops and other jobs.
+    /// Returns the scheduler of the world, which runs its parallel loops and other jobs.
     ///
-    /// It belongs to the pool of the [settings](crate::WorldSettings::job_pool).
+    /// The scheduler belongs to the pool of the [settings](crate::WorldSettings::job_pool).
     ///
     /// # Examples
     ///

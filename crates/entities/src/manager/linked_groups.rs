@@ -1,4 +1,4 @@
-//! Linked entity groups: entities that are despawned, enabled and instantiated together.
+//! Linked entity groups, whose members are despawned, enabled and instantiated together.
 
 use std::mem;
 use std::ops::Deref;
@@ -14,24 +14,24 @@ use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::storage::{ReservedRows, SetOperation, for_each_to_end};
 
-/// Memory for changes of groups, reused by the next change. It is empty between two changes.
+/// Memory for changes of linked groups, which the next change reuses. It is empty between two changes.
 ///
-/// A change takes the lists, and puts them back at its end. If user code panics meanwhile, they are dropped.
+/// A change takes the lists, and returns them at its end. If user code panics meanwhile, they are dropped.
 #[derive(Default)]
 pub(super) struct GroupMemory {
     pub(super) members: DistinctEntities,
-    /// Stack of entities whose groups are to be visited.
+    /// A stack of entities whose groups are to be visited.
     pub(super) next: Vec<Entity>,
-    /// Archetypes, chunks and rows.
+    /// The archetype, chunk and row of each entity.
     pub(super) rows: Vec<(u32, u32, u32)>,
-    /// Entities that move, and their transfers.
+    /// The entities that are moved, and the numbers of their transfers.
     moves: Vec<(Entity, u32)>,
     /// The target archetypes and groups of the moves.
     places: Vec<(u32, u32)>,
 }
 
 impl GroupMemory {
-    /// Removes everything but keeps the memory.
+    /// Clears the lists, and keeps their memory.
     pub(super) fn clear(&mut self) {
         self.members.clear();
         self.next.clear();
@@ -42,28 +42,28 @@ impl GroupMemory {
 }
 
 impl EntityManager {
-    /// Returns whether entities of a chunk can be roots of groups.
+    /// Returns whether entities of a chunk can be roots of linked groups.
     pub(super) fn has_groups(&self, chunk: u32) -> bool {
         self.storage.chunks[chunk].shape().has(ComponentType::of_buffer::<LinkedEntityGroup>())
     }
 
-    /// Returns the members of an entity's group, including the root.
+    /// Returns the members of an entity's linked group, including the root.
     pub(super) fn group_of(&self, entity: Entity) -> &[LinkedEntityGroup] {
         if self.locate(entity).is_ok_and(|location| !self.has_groups(location.chunk)) {
-            // Jobs that write other groups do not conflict.
+            // Only this chunk is checked, so that jobs that write groups of other chunks do not conflict.
             return &[];
         }
         self.buffer::<LinkedEntityGroup>(entity).unwrap_or(&[])
     }
 
-    /// Lists the members of an entity's group that exist, each once, or the entity, if it has no group.
+    /// Lists the existing members of an entity's linked group, each once. If the entity has no group, lists only the entity.
     pub(crate) fn linked_members(
         &self,
         root: Entity,
         members: &mut DistinctEntities,
     ) -> Result<(), EntityError> {
         let location = self.locate(root)?;
-        // Jobs that write other groups do not conflict.
+        // Only this chunk is checked, so that jobs that write groups of other chunks do not conflict.
         if self.has_groups(location.chunk) {
             let group = self.buffer::<LinkedEntityGroup>(root)?;
             for member in group.iter().filter(|member| self.exists(member.0)) {
@@ -77,14 +77,15 @@ impl EntityManager {
         Ok(())
     }
 
-    /// Despawns a root with its group and the groups of its members: all of them, or none. Returns the number of entities.
+    /// Despawns a root with its linked group and the groups of its members. If there is an error, no entity is despawned. Returns
+    /// the number of entities.
     pub(super) fn despawn_group(&mut self, root: Entity) -> Result<usize, EntityError> {
         let mut lists = mem::take(&mut self.group_lists);
         let GroupMemory { members, next, moves, places, .. } = &mut lists;
         next.push(root);
         while let Some(entity) = next.pop() {
             if self.exists(entity) && members.insert(entity) {
-                // Reversed, since the stack yields its end first.
+                // The members are pushed in reverse order, because the stack yields its last element first.
                 next.extend(self.group_of(entity).iter().rev().map(|member| member.0));
             }
         }
@@ -104,7 +105,7 @@ impl EntityManager {
         for &entity in &**members {
             let location = self.locate(entity)?;
             let owner = &self.storage.chunks[location.chunk];
-            // The chunk of its last entity is freed without a write.
+            // A chunk with one entity is removed without a write to its memory.
             if !owner.shape().stays() && owner.len > 1 {
                 self.storage.make_unique(location.chunk)?;
             }
@@ -120,7 +121,7 @@ impl EntityManager {
         Ok(despawned)
     }
 
-    /// Allocates memory for all these moves together, and lists their targets.
+    /// Reserves rows for all these moves, and lists their targets in `places`.
     fn reserve_moves(
         &mut self,
         moves: &[(Entity, u32)],
@@ -141,19 +142,19 @@ impl EntityManager {
             let (archetype, group) = same[0];
             reserved.more(archetype, group, same.len())?;
         }
-        // Moves fill the chunk that was opened last, so that none stays empty.
+        // Moves fill the chunk that was created last, so that no chunk remains empty.
         reserved.keep();
         Ok(())
     }
 
-    /// Enables or disables an entity and its [group](crate::LinkedEntityGroup), by removing or adding [`Disabled`]. Returns whether that
-    /// was a change.
+    /// Enables or disables an entity and its [linked group](crate::LinkedEntityGroup), by removing or adding [`Disabled`].
+    /// Returns whether one of these entities was changed.
     ///
     /// Reorders query results: see [`Query::to_entities`](crate::Query::to_entities).
     ///
     /// # Errors
     ///
-    /// If the entity does not exist, or there is no memory: then no entity of the group was changed.
+    /// If the entity does not exist, or there is no memory. In these cases no entity of the group was changed.
     ///
     /// # Examples
     ///
@@ -194,7 +195,8 @@ impl EntityManager {
         }
         let is_change = !members.is_empty();
         let mut refused = None;
-        // Chunk components of freed chunks may panic in their drop. The other members still move, so that no opened chunk stays empty.
+        // Dropping the chunk components of removed chunks may panic. The other members are still moved, so that no created chunk
+        // remains empty.
         for_each_to_end(&**members, |&member| {
             refused = refused.take().or(self.switch_alone(member, enabled).err());
         });
@@ -203,7 +205,7 @@ impl EntityManager {
         refused.map_or(Ok(is_change), Err)
     }
 
-    /// Enables or disables an entity without its group.
+    /// Enables or disables an entity, but not its linked group.
     fn switch_alone(&mut self, entity: Entity, enabled: bool) -> Result<(), EntityError> {
         if enabled {
             self.remove::<Disabled>(entity)?;
@@ -236,12 +238,12 @@ impl EntityManager {
 #[derive(Debug, Default)]
 pub(crate) struct DistinctEntities {
     list: Vec<Entity>,
-    /// All of them, once there are more than [`FEW`].
+    /// The same entities, if there are more than [`FEW`].
     seen: HashSet<Entity, FixedState>,
 }
 
-/// The number of entities up to which a linear search is used. Most groups are smaller, and do not pay for clearing the set of a large
-/// one, which takes time in proportion to its capacity.
+/// The maximum number of entities for which a linear search is used. Most groups are smaller, and so do not pay for clearing a
+/// large set, which takes time in proportion to its capacity.
 const FEW: usize = 16;
 
 impl DistinctEntities {
@@ -261,13 +263,13 @@ impl DistinctEntities {
         is_new
     }
 
-    /// Removes everything but keeps the memory.
+    /// Clears the list, and keeps its memory.
     pub(crate) fn clear(&mut self) {
         self.list.clear();
         self.seen.clear();
     }
 
-    /// Returns the entities in the order of their insertion.
+    /// Returns the entities in insertion order.
     pub(crate) fn into_list(self) -> Vec<Entity> {
         self.list
     }

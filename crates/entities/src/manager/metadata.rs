@@ -15,7 +15,7 @@ use crate::error::EntityError;
 use crate::storage::EntityTable;
 use crate::version::Version;
 
-/// Names by entity index. The name of a despawned entity stays until the next entity of the index is named.
+/// The names of entities, by index. The name of a despawned entity remains until the next entity with the index is named.
 #[derive(Clone, Default)]
 pub(super) struct Names {
     by_index: HashMap<u32, (u32, String), FixedState>,
@@ -26,7 +26,7 @@ impl Names {
         if name.is_empty() {
             self.by_index.remove(&entity.index());
         } else {
-            // Reuses the memory of the old name.
+            // The memory of the old name is reused.
             let (version, known) = self.by_index.entry(entity.index()).or_default();
             *version = entity.version();
             known.clear();
@@ -38,7 +38,7 @@ impl Names {
         self.by_index.is_empty()
     }
 
-    /// Copies the names of entities that came from another world.
+    /// Copies the names of entities that were moved or copied from another world.
     pub(super) fn follow(&mut self, there: &Self, map: &EntityMap) {
         for (&index, (version, name)) in &there.by_index {
             if let Some(entity) = map.get(Entity::from_parts(index, *version)) {
@@ -47,7 +47,7 @@ impl Names {
         }
     }
 
-    /// Removes the names of entities that moved to another world.
+    /// Removes the names of entities that were moved to another world.
     pub(super) fn forget(&mut self, map: &EntityMap) {
         self.by_index
             .retain(|&index, (version, _)| map.get(Entity::from_parts(index, *version)).is_none());
@@ -55,7 +55,7 @@ impl Names {
 }
 
 impl EntityManager {
-    /// Sets the name of an entity, which messages and tools show. An empty name removes it.
+    /// Sets the name of an entity, which messages and tools display. An empty name removes it.
     ///
     /// Names are not part of the [state hash](Self::state_hash).
     ///
@@ -79,7 +79,7 @@ impl EntityManager {
         Ok(())
     }
 
-    /// Returns the names for writing. They are copied first if a fork shares them.
+    /// Returns the names mutably. If a fork shares them, they are copied first.
     pub(super) fn names_mut(&mut self) -> &mut Names {
         Arc::make_mut(&mut self.names)
     }
@@ -106,9 +106,9 @@ impl EntityManager {
     }
 }
 
-/// The state of [`EntityManager::entity_changes`]: the entities at its last call.
+/// The state of [`EntityManager::entity_changes`]: the entities at the time of the last call.
 ///
-/// It shares memory with the world, so that its cost depends on the number of changes.
+/// A tracker shares memory with the world, so that its cost depends on the number of changes.
 ///
 /// # Examples
 ///
@@ -146,12 +146,12 @@ impl fmt::Debug for EntityTracker {
     }
 }
 
-/// Created and despawned entities, both by rising index.
+/// Created and despawned entities, both in ascending order of their indices.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EntityChanges {
-    /// Entities that exist now and did not before.
+    /// The entities that exist now, and did not exist before.
     pub created: Vec<Entity>,
-    /// Entities that existed before and do not now.
+    /// The entities that existed before, and do not exist now.
     pub destroyed: Vec<Entity>,
 }
 
@@ -185,16 +185,16 @@ impl EntityManager {
     }
 }
 
-/// The caches of a manager, at most one of each type.
+/// The caches of a manager, with at most one of each type.
 #[derive(Clone, Default)]
 pub(super) struct Caches(Vec<(TypeId, Arc<dyn Any + Send + Sync>)>);
 
-/// The last runs of a world's systems at the time of a fork.
+/// The last runs of a world's systems, at the time of a fork.
 #[derive(Debug)]
 pub(crate) struct LastRuns {
     /// The id of the world's systems.
     pub(crate) systems: u64,
-    /// In the order of the slots.
+    /// The last run of each slot, in the order of the slots.
     pub(crate) slots: Box<[LastRun]>,
 }
 
@@ -207,20 +207,20 @@ pub(crate) struct LastRun {
     pub(crate) has_started: bool,
 }
 
-/// Counts managers, so that each has an id of its own.
+/// The id of the next manager. Each manager has a unique id.
 pub(super) static MANAGERS: AtomicU64 = AtomicU64::new(1);
 
 impl EntityManager {
     /// Removes the cache of a type and returns it, if there is one.
     ///
     /// A cache is a value that is computed from the entities, such as a spatial index, with the [`Version`] at which it was
-    /// computed. A [resource](crate::World::insert_resource) stays in its world when the world gets other entities; a cache stays
-    /// with the entities that it describes:
+    /// computed. A [resource](crate::World::insert_resource) stays in its world when the entities of the world are replaced. A
+    /// cache stays with the entities from which it was computed:
     ///
     /// - [`World::restore`](crate::World::restore) and [`mem::swap`](std::mem::swap) of two managers exchange the caches, too.
     /// - [`World::fork`](crate::World::fork) shares the caches with the fork. [`Arc::make_mut`] copies a cache that is shared.
     ///
-    /// A cache is no part of the [state hash](Self::state_hash).
+    /// A cache is not part of the [state hash](Self::state_hash).
     ///
     /// # Examples
     ///
@@ -273,15 +273,15 @@ impl EntityManager {
         self.caches.0.swap_remove(place).1.downcast().ok()
     }
 
-    /// Adds a cache, in place of one of the same type. See [`take_cache`](Self::take_cache).
+    /// Adds a cache, and replaces one of the same type. See [`take_cache`](Self::take_cache).
     pub fn put_cache<T: Any + Send + Sync>(&mut self, cache: Arc<T>) {
         let old = self.take_cache::<T>();
         self.caches.0.push((TypeId::of::<T>(), cache));
-        // Dropping it is user code.
+        // The old cache is dropped last, because that runs user code.
         drop(old);
     }
 
-    /// Returns the id of the manager, which no other has. Caches outside of the manager compare it.
+    /// Returns the unique id of the manager, which caches outside of the manager compare.
     #[inline(always)]
     pub(crate) fn id(&self) -> u64 {
         self.id

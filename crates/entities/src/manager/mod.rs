@@ -61,16 +61,16 @@ use crate::storage::{
 };
 use crate::version::Version;
 
-/// The last transfer that an operation made by moving values alone. Often the next entity makes the same.
+/// A cached transfer: the last one that an operation made by only moving values. Often the next entity makes the same transfer.
 #[derive(Clone, Copy)]
 struct RecentTransfer {
     set: TypeId,
     /// The source archetype, or [`u32::MAX`] for none.
     from: u32,
     transfer: u32,
-    /// The chunk that the last entity moved to. It has room if no list of chunks with room has changed since.
+    /// The chunk that the last entity moved to. It has room if `room_changes` of the storage has not changed since.
     to: u32,
-    /// The value of the storage's `room_changes` at that time.
+    /// The value of `room_changes` of the storage when `to` was found.
     room_changes: u64,
 }
 
@@ -79,10 +79,10 @@ impl RecentTransfer {
         Self { set: TypeId::of::<()>(), from: u32::MAX, transfer: 0, to: 0, room_changes: 0 };
 }
 
-/// The entities of one world.
+/// The manager of a world's entities.
 ///
-/// A [`World`](crate::World) derefs to it, so that all methods can be called on the world. Jobs of a
-/// [transaction](crate::ExclusiveEntityTransaction) have the manager without its world. Unity's `EntityManager`.
+/// A [`World`](crate::World) dereferences to its manager, so that all methods can be called on the world. Jobs of a
+/// [transaction](crate::ExclusiveEntityTransaction) have the manager without its world. This is Unity's `EntityManager`.
 ///
 /// # Examples
 ///
@@ -99,31 +99,31 @@ impl RecentTransfer {
 /// assert!(world.archetype_capacity(soldiers).unwrap() >= 1000);
 /// ```
 pub struct EntityManager {
-    /// Identifies the manager in caches outside of it.
+    /// The unique id of the manager, which caches outside of the manager compare.
     id: u64,
     pub(crate) storage: Storage,
     pub(crate) queries: QueryCache,
     pub(crate) jobs: Jobs,
     transfers: Transfers,
     sets: Sets,
-    /// The last transfers by which components were added, and removed.
+    /// The last transfers by which components were added and removed, respectively.
     recent_transfers: [RecentTransfer; 2],
     /// The last component whose enabled bit was set.
     last_enabled: EnabledSlot,
     names: Arc<Names>,
-    /// Ids that are reserved for entities of commands.
+    /// The ids that are reserved for entities of recorded commands.
     pub(crate) reserved_ids: ReservedIds,
-    /// The rows of the entities that the last call created.
+    /// The rows of the entities that the last call has created.
     runs: Vec<RowRange>,
-    /// Rows that threads fill in parallel.
+    /// The rows that threads fill in parallel.
     fills: Vec<Fill>,
     /// Memory for bulk changes.
     memory: bulk::BulkMemory,
-    /// Memory for changes of groups.
+    /// Memory for changes of linked groups.
     group_lists: linked_groups::GroupMemory,
-    /// Memory for instantiation. In a box, since it is large and taken out for each call.
+    /// Memory for instantiation. It is boxed, because it is large and is moved out for each call.
     instance_lists: Option<Box<instantiate::InstanceMemory>>,
-    /// Commands that are applied together.
+    /// The commands that are applied together.
     pub(crate) coalesced: CoalescedBatch,
     strict: bool,
     /// The number of transfers of entities from and to other worlds.
@@ -131,19 +131,19 @@ pub struct EntityManager {
     caches: Caches,
     /// The last runs of the systems of the world that these entities were forked from.
     pub(crate) last_runs: Option<Arc<LastRuns>>,
-    /// A world is `Send`, and not `Sync`.
+    /// Makes the manager `!Sync`. A world is `Send`, but not `Sync`.
     not_sync: PhantomData<Cell<()>>,
 }
 
 impl EntityManager {
-    /// Creates a manager without entities. Without a pool, jobs run on that of the process.
+    /// Creates a manager without entities. If there is no pool, jobs run on the pool of the process.
     pub(crate) fn new(storage: StorageSettings, pool: Option<JobPool>, strict: bool) -> Self {
         Self::with_storage(Storage::new(storage), Jobs::new(pool), strict)
     }
 
     fn with_storage(storage: Storage, jobs: Jobs, strict: bool) -> Self {
         Self {
-            // Relaxed: the ids only have to differ.
+            // Relaxed: the ids only have to be distinct.
             id: metadata::MANAGERS.fetch_add(1, Relaxed),
             storage,
             queries: QueryCache::default(),
@@ -168,7 +168,7 @@ impl EntityManager {
         }
     }
 
-    /// Returns whether operations without an effect are errors.
+    /// Returns whether operations without effect are errors.
     pub(crate) fn is_strict(&self) -> bool {
         self.strict
     }
@@ -213,10 +213,10 @@ impl EntityManager {
         self.storage.table.locate(entity).is_some()
     }
 
-    /// Returns whether an entity was despawned and exists only for its cleanup components.
+    /// Returns whether an entity was despawned, and exists only because of its cleanup components.
     ///
-    /// Such an entity has components with [`Component::CLEANUP`](crate::Component::CLEANUP), and [exists](Self::exists) until the last of
-    /// them is removed.
+    /// Such an entity has components with [`Component::CLEANUP`](crate::Component::CLEANUP), and [exists](Self::exists) until the
+    /// last of these components is removed.
     ///
     /// # Examples
     ///
@@ -245,7 +245,7 @@ impl EntityManager {
     ///
     /// # Determinism
     ///
-    /// The order depends only on the operations that were made.
+    /// The order depends only on the sequence of operations.
     ///
     /// # Examples
     ///
@@ -287,11 +287,12 @@ impl EntityManager {
         all
     }
 
-    /// Returns the number of transfers from and to other worlds in which components that can refer to entities took part.
+    /// Returns the number of transfers from and to other worlds that included components which can refer to entities.
     ///
-    /// A reference to an entity that is left behind is null. Filters such as [`OrderChanged`](crate::OrderChanged) match entities that
-    /// arrived, and not those that left: a chunk can leave as a whole. Links between entities can be checked when this number has
-    /// changed. Entities without references change the count of a query when they leave, and not this number.
+    /// References to entities of another world become null in a transfer. Filters such as [`OrderChanged`](crate::OrderChanged)
+    /// match entities that arrived, but not those that left, because a chunk can leave as a whole. So code that keeps links
+    /// between entities can check them when this number has changed. Entities without references do not change this number when
+    /// they leave, but they change the entity count of a query.
     ///
     /// # Examples
     ///
@@ -313,12 +314,12 @@ impl EntityManager {
         self.world_transfers
     }
 
-    /// Returns the version that is recorded for changes made now.
+    /// Returns the version that is recorded for changes that are made now.
     pub fn version(&self) -> Version {
         self.storage.version
     }
 
-    /// Begins the next version and returns it, so that later changes can be told from earlier ones.
+    /// Begins the next version and returns it, so that later changes can be distinguished from earlier ones.
     ///
     /// # Examples
     ///
@@ -337,23 +338,23 @@ impl EntityManager {
         self.storage.version
     }
 
-    /// Sets the version, for tests of its wrap-around. [`Version::NEVER`], at which nothing changes, becomes [`Version::FIRST`].
+    /// Sets the version, for tests of its wrap-around. [`Version::NEVER`], which no change has, becomes [`Version::FIRST`].
     #[doc(hidden)]
     pub fn set_version(&mut self, version: Version) {
         self.storage.version = if version == Version::NEVER { Version::FIRST } else { version };
     }
 
-    /// Checks the invariants of the storage. Tests call it at their end.
+    /// Checks the invariants of the storage. Tests call this at their end.
     ///
     /// # Errors
     ///
-    /// The first violation found, which is a bug of this crate.
+    /// Returns the first violation, which is a bug in this crate.
     pub fn check_invariants(&self) -> Result<(), InvariantViolation> {
         self.jobs.sync_all();
         self.storage.check_invariants()
     }
 
-    /// Returns the location of an entity.
+    /// Returns the location of an entity, or an error if it does not exist.
     #[inline]
     fn locate(&self, entity: Entity) -> Result<Location, EntityError> {
         self.storage.table.locate(entity).ok_or_else(|| self.no_such(entity))
@@ -367,7 +368,7 @@ impl EntityManager {
         }
     }
 
-    /// Returns the error for a component that was not found.
+    /// Returns the error for an entity that does not exist or lacks a component.
     #[cold]
     fn not_found(&self, entity: Entity, component: ComponentType) -> EntityError {
         if self.exists(entity) {
@@ -377,7 +378,7 @@ impl EntityManager {
         }
     }
 
-    /// Finds or creates the archetype of sorted types.
+    /// Finds or creates the archetype with exactly these types, which are sorted.
     fn find_archetype(&mut self, sorted: &[ComponentType]) -> Result<u32, EntityError> {
         let Storage { archetypes, settings, shared, .. } = &mut self.storage;
         let found = archetypes.find_or_create(sorted, settings, shared);
@@ -436,8 +437,8 @@ impl Drop for EntityManager {
     }
 }
 
-/// Storage of worlds that were dropped inside one of their own jobs. Other jobs may still use it, and a job cannot wait for itself, so it
-/// is never freed. The list keeps it reachable for leak checkers.
+/// The storage of worlds that were dropped inside one of their own jobs. Other jobs may still use it, and a job cannot wait for
+/// itself, so the storage is never freed. The list keeps it reachable for leak checkers.
 static ABANDONED: Mutex<Vec<(Storage, QueryCache)>> = Mutex::new(Vec::new());
 
 impl fmt::Debug for EntityManager {

@@ -1,4 +1,4 @@
-//! Ids that commands reserve while they are recorded, and return if they are never played.
+//! Ids that recorded commands reserve, and return if they are never played back.
 
 use std::cell::OnceCell;
 use std::fmt;
@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::EntityManager;
 use crate::entity::Entity;
 
-/// Reserved ids of buffers that were dropped or cleared. No entity gets them.
+/// The reserved ids of command buffers that were dropped or cleared before playback. No entity gets them.
 #[derive(Default)]
 pub(crate) struct ReturnedIds(Mutex<Vec<Entity>>);
 
@@ -25,7 +25,7 @@ impl fmt::Debug for ReturnedIds {
     }
 }
 
-/// A world's list of returned ids, once it has reserved some.
+/// The list of returned ids of a world. It is created when the world first reserves an id.
 #[derive(Debug, Default)]
 pub(crate) struct ReservedIds(OnceCell<Arc<ReturnedIds>>);
 
@@ -40,19 +40,19 @@ impl ReservedIds {
 }
 
 impl EntityManager {
-    /// Reclaims reserved ids of buffers that were dropped or cleared.
+    /// Reclaims the reserved ids of command buffers that were dropped or cleared.
     pub(crate) fn reclaim_returned_ids(&mut self) {
         let Some(returned) = self.reserved_ids.returned_if_any() else { return };
         let mut ids = mem::take(&mut *returned.0.lock().unwrap_or_else(PoisonError::into_inner));
         if !ids.is_empty() {
-            // Their order may depend on threads.
+            // The ids are sorted, because their order may depend on threads.
             ids.sort_unstable();
             self.reclaim_unused_ids(ids.iter_mut());
         }
     }
 
-    /// Reclaims the ids that no entity was given, as if their entities had been despawned: copies of them may exist. Sets them to
-    /// null.
+    /// Reclaims reserved ids that no entity was given, and sets them to null. They are treated like the ids of despawned
+    /// entities, because copies of them may exist.
     pub(crate) fn reclaim_unused_ids<'i>(&mut self, ids: impl Iterator<Item = &'i mut Entity>) {
         self.sync_for_move([]);
         for id in ids.filter(|id| !id.is_null()) {

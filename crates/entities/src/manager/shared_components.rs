@@ -47,15 +47,15 @@ impl EntityManager {
         Ok(value.downcast_ref().expect("values are of the type of their table"))
     }
 
-    /// Replaces the value of an entity's shared component. Returns whether it differs from the old one.
+    /// Replaces the value of an entity's shared component. Returns whether the new value differs from the old one.
     ///
     /// Reorders query results: see [`Query::to_entities`](crate::Query::to_entities).
     ///
-    /// [`set`](Self::set) with a [`Shared`] does the same, for several components at once.
+    /// [`set`](Self::set) with a [`Shared`] does the same for several components.
     ///
     /// # Errors
     ///
-    /// If the entity does not exist, lacks the component, or there is no memory.
+    /// If the entity does not exist, it lacks the component, or there is no memory.
     ///
     /// # Complexity
     ///
@@ -88,8 +88,8 @@ impl EntityManager {
         }
     }
 
-    /// Replaces the value of a shared component of entities, one run of neighbours after another. Returns the number of entities that
-    /// had another value. See [`Batch::set_shared`](super::Batch::set_shared).
+    /// Replaces the value of a shared component of entities. Consecutive entities in contiguous rows are changed together.
+    /// Returns the number of entities that had another value. See [`Batch::set_shared`](super::Batch::set_shared).
     pub(crate) fn set_shared_for_all(
         &mut self,
         entities: &[Entity],
@@ -125,12 +125,12 @@ impl EntityManager {
         Ok(changed)
     }
 
-    /// Iterates over the distinct values of a shared component. The first is the default value, if the type has one, even if no entity
-    /// has it.
+    /// Iterates over the distinct values of a shared component. The default value comes first, if the type has one, even if no
+    /// entity has it.
     ///
     /// # Determinism
     ///
-    /// The order depends only on the operations that were made.
+    /// The order depends only on the sequence of operations.
     ///
     /// # Examples
     ///
@@ -147,13 +147,13 @@ impl EntityManager {
     /// ```
     pub fn shared_values<T: SharedComponent>(&self) -> impl Iterator<Item = Shared<T>> {
         let table = self.storage.shared.table(ComponentType::of_shared::<T>());
-        // A world without the type has no default value stored either.
+        // If the world has never used the type, its default value is not stored.
         let initial = if table.is_none() { Shared::initial() } else { None };
         let kept = table.into_iter().flat_map(|table| self.storage.shared.iter(table));
         initial.into_iter().chain(kept.map(|value| Shared::of_erased(value.clone())))
     }
 
-    /// Returns the number of chunks with a value of a shared component. The world drops values without chunks.
+    /// Returns the number of chunks that have a value of a shared component. The world drops values that no chunk has.
     ///
     /// # Examples
     ///
@@ -174,13 +174,15 @@ impl EntityManager {
         shared.find(table, value).map_or(0, |index| shared.references(table, index) as usize)
     }
 
-    /// Returns a number that rises when entities with this value of a shared component are created, despawned or moved.
+    /// Returns a number that increases when entities with this value of a shared component are created, despawned or moved.
     ///
-    /// It never falls, also while no entity has the value. The world drops values that no entity has. For these the number is the highest
-    /// of all dropped values of the component, so that it may rise when another value is dropped.
+    /// The number never decreases, even if no entity has the value for a while. The world drops values that no entity has. For
+    /// such a value, the number is the highest of all dropped values of the component, so it may increase when another value is
+    /// dropped.
     ///
-    /// It rises by one for each entity or batch that is created or despawned, by two for one that moves between chunks with the value,
-    /// and by one for a chunk that gets or loses the value in place. Entities with other values do not change it.
+    /// The number increases by one for each entity or batch that is created or despawned, and by two for each that is moved
+    /// between chunks with the value. It also increases by one for each chunk that gets or loses the value in place. Entities
+    /// with other values do not change it.
     ///
     /// # Complexity
     ///
@@ -224,14 +226,14 @@ impl EntityManager {
 }
 
 impl EntityManager {
-    /// Creates an entity with shared components. The error returns them.
+    /// Creates an entity with shared components. The error returns the components.
     #[inline(never)]
     pub(super) fn try_spawn_shared<S: ComponentSet>(
         &mut self,
         set: S,
     ) -> Result<Entity, Rejected<S, EntityError>> {
         self.storage.table.require(1);
-        // Dropped at the end: writing the set drops its own handles in the midst of the change.
+        // The shared values are dropped at the end, because writing the set drops the set's own handles during the change.
         let given = shared_values_of(&set);
         let room = self.prepare_spawn::<S>().and_then(|(number, archetype)| {
             let wanted = self.wanted_by_set(number, &given);
@@ -243,7 +245,7 @@ impl EntityManager {
         }
     }
 
-    /// Creates entities with shared components. Consecutive entities with the same values fill one chunk.
+    /// Creates entities with shared components. Consecutive entities with the same shared values are added to the same chunk.
     pub(super) fn spawn_batch_shared<S: ComponentSet>(
         &mut self,
         sets: impl Iterator<Item = S>,
@@ -259,7 +261,7 @@ impl EntityManager {
         Ok(())
     }
 
-    /// Returns the shared values of entities that are created from a set with a layout. Runs user code.
+    /// Returns the key of the group for entities that are created from a set, which has a layout. Runs user code.
     pub(super) fn wanted_by_set(
         &self,
         number: u32,
@@ -269,7 +271,7 @@ impl EntityManager {
         self.storage.group_key(&self.sets.layout(number).shared, None, |at| sought.get(at))
     }
 
-    /// Returns the values of a chunk for the shared types of a set, all of which it has.
+    /// Returns the values that a chunk has of the shared types of a set. The chunk has all these types.
     pub(super) fn shared_of_set(&self, chunk: u32, set: u32) -> Vec<SharedValue> {
         let chunk = &self.storage.chunks[chunk];
         let shared = self.sets.get(set).types.iter().filter(|ty| ty.is_shared());
@@ -278,7 +280,7 @@ impl EntityManager {
     }
 }
 
-/// Returns the shared values of a set, in its order.
+/// Returns the shared values of a set, in the order of the set.
 #[inline(always)]
 pub(super) fn shared_values_of<S: ComponentSet>(set: &S) -> InlineVec<SharedValue, INLINE_SHARED> {
     let mut values = InlineVec::new();
@@ -288,10 +290,10 @@ pub(super) fn shared_values_of<S: ComponentSet>(set: &S) -> InlineVec<SharedValu
     values
 }
 
-/// Replacement values by the places of the old ones. Keeps them alive while no chunk has them.
+/// Replacements of shared values. The new values are kept alive while no chunk has them.
 struct Others<'m> {
     manager: &'m mut EntityManager,
-    /// Table and index of the old value: table and index of the new one.
+    /// The table and index of each new value, by the table and index of the old value.
     places: HashMap<(u32, u32), (u32, u32), FixedState>,
 }
 
@@ -302,8 +304,8 @@ impl Drop for Others<'_> {
 }
 
 impl EntityManager {
-    /// Replaces the references in shared values. Chunks get the new values in place. All new values are computed before the first is
-    /// replaced.
+    /// Replaces the entity references in shared values. The chunks get the new values in place. All new values are computed
+    /// before the first is replaced.
     pub(super) fn remap_shared(&mut self, map: &mut EntityRemap<'_>) -> Result<(), EntityError> {
         let shared = &self.storage.shared;
         let mut sought = SharedLookups::default();
@@ -326,7 +328,7 @@ impl EntityManager {
 }
 
 impl Others<'_> {
-    /// Replaces the values of a chunk.
+    /// Replaces the shared values of a chunk.
     fn give_to(&mut self, number: u32) -> Result<(), EntityError> {
         let Self { manager, places } = self;
         let chunk = &manager.storage.chunks[number];
@@ -337,7 +339,7 @@ impl Others<'_> {
             .iter()
             .zip(values)
             .filter_map(|(&column, at)| {
-                // Values with different references may be equal.
+                // A value whose references were replaced may be equal to the old one.
                 let &(_, index) = places.get(&at).filter(|&&other| other != at)?;
                 Some((shape.types[column as usize], SharedLookup::Found(index)))
             })

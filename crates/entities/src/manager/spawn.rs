@@ -1,4 +1,4 @@
-//! Creating entities: one, many, from an iterator, from columns, on several threads.
+//! Creation of entities: single ones, many, from an iterator, from columns, and on several threads.
 
 #![expect(unsafe_code, reason = "writes components to rows that were reserved for them")]
 
@@ -16,7 +16,7 @@ use crate::error::EntityError;
 use crate::set::{CloneSet, ComponentColumns, ComponentSet, WrongLength};
 use crate::storage::{Location, NOWHERE, ReservedRows, RowPlace, RowRange, Storage, repeat_row};
 
-/// The number of components up to which the loop of a batch has its own copy of the offsets.
+/// The maximum number of components for which the loop of a batch copies the offsets to the stack.
 const OWN_OFFSETS: usize = 16;
 
 impl EntityManager {
@@ -24,8 +24,8 @@ impl EntityManager {
     ///
     /// # Panics
     ///
-    /// If a type occurs twice, the components are larger than a chunk, or there is no memory. [`try_spawn`](Self::try_spawn) returns
-    /// these as errors. All methods that create entities panic if there would be more than 2³¹.
+    /// If a type occurs twice, the components are larger than a chunk, or there is no memory. [`try_spawn`](Self::try_spawn)
+    /// returns these cases as errors. All methods that create entities panic if there would be more than 2³¹ entities.
     ///
     /// # Examples
     ///
@@ -52,7 +52,7 @@ impl EntityManager {
         }
     }
 
-    /// Creates an entity with these components. The error returns them.
+    /// Creates an entity with these components. The error returns the components.
     ///
     /// # Errors
     ///
@@ -90,7 +90,7 @@ impl EntityManager {
         Ok(self.spawn_in(number, chunk_number, set))
     }
 
-    /// Returns the number of a set and its archetype, after completing the jobs that use the archetype.
+    /// Returns the number of a set and its archetype. Completes the jobs that use the archetype.
     #[inline(always)]
     pub(super) fn prepare_spawn<S: ComponentSet>(&mut self) -> Result<(u32, u32), EntityError> {
         let number = self.set_number::<S>()?;
@@ -99,7 +99,7 @@ impl EntityManager {
         Ok((number, archetype))
     }
 
-    /// Creates an entity with the components of the set of this number, in an unshared chunk of its archetype with room.
+    /// Creates an entity with the components of a set, in an unshared chunk of the set's archetype with room.
     #[inline(always)]
     pub(super) fn spawn_in<S: ComponentSet>(
         &mut self,
@@ -112,8 +112,8 @@ impl EntityManager {
         let row = chunk.len;
         let entity = self.storage.table.allocate(Location { chunk: chunk_number, row });
         // SAFETY:
-        // - the offsets are those of the set in its archetype, and the chunk is of that archetype
-        // - the row after the last has room and no values
+        // - the offsets are those of the set in its archetype, and the chunk belongs to that archetype
+        // - the row after the last row has room and no values
         unsafe {
             set.write(chunk.row(row, &layout.offsets));
             chunk.id(row).write(entity);
@@ -133,7 +133,7 @@ impl EntityManager {
     ///
     /// # Panics
     ///
-    /// The panics of [`spawn`](Self::spawn).
+    /// Panics in the cases of [`spawn`](Self::spawn).
     ///
     /// # Examples
     ///
@@ -175,15 +175,16 @@ impl EntityManager {
         let mut reserved = ReservedRows::new(storage, runs, archetype, group, count)?;
         if is_bytes && let Some(&RowRange { chunk, first: row, .. }) = reserved.runs.first() {
             let source = &reserved.storage.chunks[chunk];
-            // SAFETY: the offsets are those of the set in the chunk's archetype, the row is reserved, and the set is borrowed mutably.
+            // SAFETY: the offsets are those of the set in the chunk's archetype. The row is reserved. The set is borrowed
+            // mutably, so nothing else uses it.
             unsafe { set.fill(source.row(row, &layout.offsets), 1, &mut 0) };
             let source = source.data().cast_const();
-            // The others are copies of that row, so that no more user code runs.
+            // The other rows are copies of that row, so that no more user code runs.
             reserved.fill(true, |rows, _| {
                 let is_source = u32::from(rows.run.chunk == chunk);
                 let (first, count) = (rows.run.first + is_source, rows.run.rows - is_source);
-                // SAFETY: the source row was written, the other rows are reserved, and all types are copied as bytes. All columns have
-                // values then.
+                // SAFETY: the source row was written. The other rows are reserved, and do not include it. All types are copied as
+                // bytes.
                 unsafe {
                     repeat_row(rows.shape(), source, row, rows.data(), first, count);
                     rows.assume_complete();
@@ -195,10 +196,9 @@ impl EntityManager {
         reserved.fill(false, |rows, _| {
             let (place, count) = (rows.place(&layout.offsets), rows.len());
             // SAFETY:
-            // - the offsets and columns are those of the set in its archetype, and the chunk is of that archetype
-            // - the rows are reserved, after the last row of the chunk
-            // - the set is borrowed mutably, so that no other thread uses it
-            // - all columns have values then
+            // - the offsets and columns are those of the set in its archetype, and the chunk belongs to that archetype
+            // - the rows are reserved, and follow the last row of the chunk
+            // - the set is borrowed mutably, so nothing else uses it
             unsafe {
                 rows.write_columns(&layout.columns, |done| set.fill(place, count, done));
                 rows.assume_complete();
@@ -210,11 +210,11 @@ impl EntityManager {
 
     /// Creates an entity from each set of components that an iterator yields.
     ///
-    /// If the iterator panics, the entities of the sets before exist.
+    /// If the iterator panics, the entities of all sets before the panic exist.
     ///
     /// # Panics
     ///
-    /// The panics of [`spawn`](Self::spawn).
+    /// Panics in the cases of [`spawn`](Self::spawn).
     ///
     /// # Examples
     ///
@@ -240,7 +240,7 @@ impl EntityManager {
         }
     }
 
-    /// Creates an entity from each set of components that an iterator yields.
+    /// Creates an entity from each set of components that an iterator yields, and returns errors.
     #[inline]
     pub(crate) fn spawn_each<S: ComponentSet>(
         &mut self,
@@ -253,19 +253,19 @@ impl EntityManager {
         let mut next = sets.next();
         while let Some(first) = next {
             let is_full = self.fill_chunk(first, &mut sets)?;
-            // An iterator that has ended is not polled again: it may restart.
+            // An iterator that has ended is not advanced again, because it may restart.
             next = if is_full { sets.next() } else { None };
         }
         Ok(())
     }
 
-    /// Fills one chunk, as long as there are sets. Returns whether it is full.
+    /// Fills one chunk with sets, until it is full or there are no more sets. Returns whether the chunk is full.
     fn fill_chunk<S: ComponentSet>(
         &mut self,
         first: S,
         rest: &mut impl Iterator<Item = S>,
     ) -> Result<bool, EntityError> {
-        /// Rows with values. They become entities even if the iterator panics.
+        /// Rows with values. On drop they become entities, even if the iterator panics.
         struct Filled<'a> {
             storage: &'a mut Storage,
             runs: &'a mut Vec<RowRange>,
@@ -293,7 +293,7 @@ impl EntityManager {
         dispatch(
             #[inline(always)]
             || {
-                // The loop reads locals alone. Writes to chunks cannot change them, so they stay in registers.
+                // The loop reads only local variables. Writes to chunks cannot change them, so they stay in registers.
                 let mut own = [0; OWN_OFFSETS];
                 let offsets = match own.get_mut(..offsets.len()) {
                     Some(own) => {
@@ -304,8 +304,8 @@ impl EntityManager {
                 };
                 let (data, mut row) = (data, first_row as usize);
                 // SAFETY:
-                // - the offsets are those of the set in its archetype, and the chunk is of that archetype
-                // - the row after the last has room and no values
+                // - the offsets are those of the set in its archetype, and the chunk belongs to that archetype
+                // - the row after the last row has room and no values
                 unsafe { first.write(RowPlace::new(data, offsets, row)) };
                 *written = 1;
                 // Internal iteration is often faster than repeated calls of `next`.
@@ -313,8 +313,8 @@ impl EntityManager {
                     #[inline(always)]
                     |set| {
                         row += 1;
-                        // SAFETY: the offsets are those of the set in the chunk's archetype, and `room` limits the rows to those of the
-                        // chunk.
+                        // SAFETY: the offsets are those of the set in the chunk's archetype. `room` limits the rows to the free
+                        // rows of the chunk, which have no values.
                         unsafe { set.write(RowPlace::new(data, offsets, row)) };
                         *written += 1;
                     },
@@ -324,12 +324,12 @@ impl EntityManager {
         Ok(filled.run.rows == room)
     }
 
-    /// Creates entities from columns of components. It is the fastest way if the values are in columns, or can be [made](crate::Columns)
-    /// so.
+    /// Creates entities from columns of components. This is the fastest way to create entities if the values are in columns, or
+    /// if columns can be [created](crate::Columns).
     ///
     /// # Errors
     ///
-    /// If the columns differ in length, and the errors of [`try_spawn`](Self::try_spawn). The error returns the columns.
+    /// If the columns differ in length, and in the cases of [`try_spawn`](Self::try_spawn). The error returns the columns.
     ///
     /// # Examples
     ///
@@ -372,7 +372,7 @@ impl EntityManager {
         self.storage.table.require(count);
         let mut reserved =
             ReservedRows::new(&mut self.storage, &mut self.runs, archetype, NOWHERE, count)?;
-        // In the order of memory, which fills chunks fastest.
+        // Columns are written in memory order, which fills chunks fastest.
         let mut order: Vec<_> = layout.columns.iter().copied().zip(0..).collect();
         order.sort_unstable_by_key(|&(column, _)| column);
         let mut from = 0;
@@ -380,18 +380,18 @@ impl EntityManager {
             let count = rows.len();
             for &(column, which) in &order {
                 // SAFETY:
-                // - all columns have `count` values, which is the sum of the rows
-                // - the column is that of their type in the set's archetype, and the rows are reserved
-                // - the caller forgets the columns
+                // - each column has `count` values for the rows, beginning at `from`
+                // - the column has the same type in the set's archetype, and the rows are reserved
+                // - the caller forgets the columns, so that no value is dropped twice
                 unsafe { columns.write(which, from, rows.column(column), count) };
-                // Other values belong to the columns until those are forgotten.
+                // Values that were not created here belong to the columns until these are forgotten.
                 if C::is_made(which) {
-                    // SAFETY: the values were just made, and nothing else owns them.
+                    // SAFETY: the values were just created, and nothing else owns them.
                     unsafe { rows.own(column) };
                 }
             }
             from += count;
-            // SAFETY: the set has all types of its archetype, and a column for each was written.
+            // SAFETY: the set has exactly the types of its archetype, and a column of each type was written.
             unsafe { rows.assume_complete() };
         });
         reserved.commit();
@@ -402,7 +402,7 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// If the archetype is another world's, a component has no default value, or there is no memory.
+    /// If the archetype belongs to another world, a component has no default value, or there is no memory.
     ///
     /// # Examples
     ///
@@ -426,7 +426,7 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// The errors of [`create`](Self::create).
+    /// Returns the errors of [`create`](Self::create).
     ///
     /// # Examples
     ///
@@ -474,9 +474,9 @@ fn refuse(error: EntityError) -> ! {
     panic!("{error}")
 }
 
-/// Iterator over the entities that a call has created, in the order of their sources.
+/// An iterator over the entities that a call has created, in the order of their sources.
 ///
-/// The entities exist already, also if it is not iterated.
+/// The entities already exist, even if the iterator is not advanced.
 ///
 /// # Examples
 ///
@@ -535,14 +535,14 @@ impl fmt::Debug for NewEntities<'_> {
     }
 }
 
-/// The number of bytes from which several threads move the values. On two cores, 24 MB take three quarters of the time of one thread, and
-/// 2 MB the same time, since one thread allocates the ids and has to wake another.
+/// The number of bytes at which several threads move the values. On two cores, 24 MB take three quarters of the time of one
+/// thread. 2 MB take the same time, because one thread allocates the ids and has to wake the other.
 pub(crate) const MANY_BYTES: usize = 8 << 20;
 
 /// The number of chunks that a thread fills at a time.
 const CHUNKS_AT_A_TIME: usize = 4;
 
-/// Sets of components at equal distances in memory. The receiver may move all of them, and reports whether it did.
+/// Sets of components at equal distances in memory. The receiver may move all of them, and reports whether it has.
 pub(crate) struct Spaced<S> {
     first: *mut S,
     step: usize,
@@ -552,46 +552,46 @@ pub(crate) struct Spaced<S> {
 impl<S> Spaced<S> {
     /// # Safety
     ///
-    /// - there are `count` sets at these distances, which no other code uses, and which are not used once they were moved
+    /// - there are `count` sets at these distances; no other code uses them, and they are not used after they were moved
     pub(crate) unsafe fn new(first: *mut S, step: usize, count: usize) -> Self {
         Self { first, step, count }
     }
 
-    /// The number of sets.
+    /// Returns the number of sets.
     pub(crate) fn count(&self) -> usize {
         self.count
     }
 
-    /// Returns the address of one of them.
+    /// Returns the address of the set with an index.
     #[inline(always)]
     fn at(&self, index: usize) -> *mut S {
         self.first.wrapping_byte_add(index * self.step)
     }
 }
 
-/// A run of rows to be filled.
+/// A run of reserved rows that a thread fills.
 pub(crate) struct Fill {
     run: RowRange,
     data: *mut u8,
-    /// The number of rows in the runs before.
+    /// The number of rows in the previous runs.
     before: usize,
 }
 
-// SAFETY: the address is used only while the world is borrowed that it is of.
+// SAFETY: the address is used only while the world that it belongs to is borrowed.
 unsafe impl Send for Fill {}
 
-/// The work of the threads: chunks of a borrowed world, and sets to move there.
+/// The shared state of the threads: reserved rows of a borrowed world, and the sets that are moved there.
 struct Filling<'f, S> {
     sets: Spaced<S>,
     offsets: &'f [u32],
     fills: &'f [Fill],
 }
 
-// SAFETY: each run is taken by one thread, with its own rows and sets, which may be sent.
+// SAFETY: each run is taken by one thread, with its own rows and sets. The sets are `Send`.
 unsafe impl<S: Send> Sync for Filling<'_, S> {}
 
 impl<S: ComponentSet> Filling<'_, S> {
-    /// Moves the sets of some runs to their rows.
+    /// Moves the sets of some runs to the rows of these runs.
     ///
     /// # Safety
     ///
@@ -600,8 +600,8 @@ impl<S: ComponentSet> Filling<'_, S> {
         for &Fill { run, data, before } in &self.fills[runs] {
             for row in 0..run.rows as usize {
                 let place = RowPlace::new(data, self.offsets, run.first as usize + row);
-                // SAFETY: there are `count` sets, which are not used again. The offsets are theirs in the archetype of the chunk, and
-                // the row was reserved.
+                // SAFETY: the set exists, and is moved once, because each run is taken once. The offsets are those of the set in
+                // the archetype of the chunk, and the row is reserved.
                 unsafe { self.sets.at(before + row).read().write(place) };
             }
         }
@@ -609,8 +609,9 @@ impl<S: ComponentSet> Filling<'_, S> {
 }
 
 impl EntityManager {
-    /// Creates an entity from each of the sets on all threads, with these reserved ids. Returns whether it did, and the sets were moved.
-    /// It does nothing if there is no memory, there is one thread only, a component has to stay on this thread, or an id occurs twice.
+    /// Creates an entity from each of the sets on all threads, with these reserved ids. Returns whether the entities were created
+    /// and the sets were moved. Returns `false`, and creates nothing, if there is no memory, there is only one thread, a
+    /// component must not leave this thread, or an id occurs twice.
     pub(crate) fn spawn_spaced<S: ComponentSet>(
         &mut self,
         sets: Spaced<S>,
@@ -622,7 +623,7 @@ impl EntityManager {
         }
         let Ok(number) = self.set_number::<S>() else { return false };
         let Ok(&SetLayout { archetype, .. }) = self.layout(number) else { return false };
-        // Managed values stay on their thread.
+        // Managed components must not leave their thread.
         if !self.storage.archetypes[archetype].shape.is_shared {
             return false;
         }
@@ -631,7 +632,7 @@ impl EntityManager {
         let reserved =
             ReservedRows::new(&mut self.storage, &mut self.runs, archetype, NOWHERE, ids.len());
         let Ok(mut reserved) = reserved else { return false };
-        // An id may occur twice.
+        // `release_reserved` fails if an id occurs twice.
         if reserved.storage.table.release_reserved(ids).is_err() {
             return false;
         }
@@ -648,12 +649,12 @@ impl EntityManager {
             (),
             filling.fills.len(),
             CHUNKS_AT_A_TIME,
-            // SAFETY: each run is taken once.
+            // SAFETY: `run_parallel` passes each run to one call.
             |(), range| unsafe { filling.fill(range) },
         );
         if done.is_err() {
-            // Inside a job none can be scheduled, so this thread does the work. SAFETY: no job has run, so each run is still to be
-            // filled, and its sets were not moved.
+            // A job cannot be scheduled inside a job, so this thread fills the rows.
+            // SAFETY: no job has run, so no run was filled, and the sets were not moved.
             unsafe { filling.fill(0..filling.fills.len()) };
         }
         reserved.commit();

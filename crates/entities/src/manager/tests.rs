@@ -1,4 +1,4 @@
-//! Tests of versions of slots that begin again. Only tests in the crate can set them.
+//! Tests of slot versions that wrap around. They are in the crate, because the version of a slot cannot be set from outside.
 
 use super::EntityTracker;
 use crate::builtin::OmitLinkedEntityGroup as Tag;

@@ -1,4 +1,4 @@
-//! Components of many entities, as one column per type.
+//! Columns of components, from which many entities are created.
 
 #![expect(unsafe_code, reason = "values are moved from columns to chunks")]
 
@@ -10,12 +10,13 @@ use ancho_burst::dispatch;
 use super::ComponentSet;
 use crate::component::{Component, Written};
 
-/// Values of one component type for new entities, one each: a `Vec`, a boxed slice, an array, or a slice of `Copy` values.
+/// A column of one component type, with a value for each new entity: a `Vec`, a boxed slice, an array, or a slice of `Copy`
+/// values.
 ///
 /// # Safety
 ///
 /// - `values` returns the same values each time, until the column is dropped or forgotten
-/// - after `forget` only the caller owns the values
+/// - after `forget`, only the caller owns the values
 pub unsafe trait ComponentColumn {
     /// The type of the components.
     type Item: Component;
@@ -24,12 +25,13 @@ pub unsafe trait ComponentColumn {
     #[doc(hidden)]
     fn values(&self) -> &[Self::Item];
 
-    /// Frees the column without dropping its values, which have been moved.
+    /// Frees the column without dropping its values, because the caller has moved them.
     #[doc(hidden)]
     fn forget(self);
 }
 
-// SAFETY: a vector points to its values; with a length of zero it drops none.
+// SAFETY: a vector owns its values, and `values` returns the same slice each time. With a length of zero, `forget` drops no
+// values.
 unsafe impl<T: Component> ComponentColumn for Vec<T> {
     type Item = T;
 
@@ -43,7 +45,8 @@ unsafe impl<T: Component> ComponentColumn for Vec<T> {
     }
 }
 
-// SAFETY: a boxed slice points to its values; `forget` turns it into a vector with a length of zero, which drops none.
+// SAFETY: a boxed slice owns its values, and `values` returns the same slice each time. `forget` converts it to a vector with a
+// length of zero, which drops no values.
 unsafe impl<T: Component> ComponentColumn for Box<[T]> {
     type Item = T;
 
@@ -56,7 +59,8 @@ unsafe impl<T: Component> ComponentColumn for Box<[T]> {
     }
 }
 
-// SAFETY: an array contains its values; forgotten, it drops none.
+// SAFETY: an array contains its values, and `values` returns the same slice each time. `forget` passes it to `mem::forget`, which
+// drops no values.
 unsafe impl<T: Component, const N: usize> ComponentColumn for [T; N] {
     type Item = T;
 
@@ -69,7 +73,7 @@ unsafe impl<T: Component, const N: usize> ComponentColumn for [T; N] {
     }
 }
 
-// SAFETY: the values of a slice stay at their address; they are `Copy`, so a copy is a value of its own.
+// SAFETY: the values of a slice do not change. They are `Copy`, so that the caller may own copies of them.
 unsafe impl<T: Component + Copy> ComponentColumn for &[T] {
     type Item = T;
 
@@ -82,17 +86,18 @@ unsafe impl<T: Component + Copy> ComponentColumn for &[T] {
 
 /// Columns of components with one value per new entity, for [`spawn_columns`](crate::EntityManager::spawn_columns).
 ///
-/// It is a tuple of columns with existing values (each a `Vec`, a boxed slice, an array, or a slice of `Copy` values), or [`Columns`] whose values are computed while they are written.
+/// The implementor is either a tuple of columns with existing values, or [`Columns`] whose values are computed while they are
+/// written. A column with existing values is a `Vec`, a boxed slice, an array, or a slice of `Copy` values.
 ///
 /// # Safety
 ///
-/// Not to be implemented outside of this crate. Columns are numbered in the order of `Set`'s types; after `forget` only the caller
-/// owns the existing values.
+/// The trait must not be implemented outside of this crate. Columns are numbered in the order of the types of `Set`. After
+/// `forget`, only the caller owns the existing values.
 pub unsafe trait ComponentColumns {
-    /// One component of each column.
+    /// The set of components that each entity gets: one of each column.
     type Set: ComponentSet;
 
-    /// Returns the common length of all columns, or the first column whose length differs from the first.
+    /// Returns the length of all columns. Returns an error for the first column whose length differs from that of column 0.
     #[doc(hidden)]
     fn length(&self) -> Result<usize, WrongLength>;
 
@@ -100,23 +105,23 @@ pub unsafe trait ComponentColumns {
     #[doc(hidden)]
     fn is_made(column: usize) -> bool;
 
-    /// Writes `count` values of one column, starting at index `from`: all of them, or none if it panics.
+    /// Writes `count` values of one column, beginning with the value at index `from`. If it panics, no value remains.
     ///
-    /// Existing values are copied, and the column still owns them.
+    /// Existing values are copied as bytes, and the column still owns them.
     ///
     /// # Safety
     ///
-    /// - the column exists and has `count` values from index `from` on
+    /// - the column exists, and has `count` values that begin at index `from`
     /// - the address has room for `count` values
     #[doc(hidden)]
     unsafe fn write(&mut self, column: usize, from: usize, to: *mut u8, count: usize);
 
-    /// Frees the columns without dropping their values, which have been moved.
+    /// Frees the columns without dropping their values, because the caller has moved them.
     #[doc(hidden)]
     fn forget(self);
 }
 
-/// A column whose length differs from that of the first.
+/// The error for a column whose length differs from that of the first column.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 #[expect(unnameable_types, reason = "only the trait's own methods speak of it")]
@@ -126,7 +131,7 @@ pub struct WrongLength {
     pub(crate) found: usize,
 }
 
-/// Columns whose values are computed by functions of the entity's index, directly into chunk memory.
+/// Columns whose values are computed by functions of the entity's index, and written directly to chunks.
 ///
 /// # Examples
 ///
@@ -154,17 +159,18 @@ pub struct Columns<Makers = ()> {
 }
 
 impl Columns {
-    /// Creates columns for `count` entities. Without further columns the entities have no components.
+    /// Creates columns for `count` entities. Without further columns, the entities have no components.
     pub const fn new(count: usize) -> Self {
         Self { count, makers: () }
     }
 }
 
 impl<Makers: ColumnMakers> Columns<Makers> {
-    /// Adds a column with the results of the function for 0, 1, 2 and so on.
+    /// Adds a column whose values are the results of the function for 0, 1, 2 and so on.
     ///
-    /// The function is called for all entities of a chunk, then that of the next column for the same entities, in the column order
-    /// of the chunk. If it panics, no entity is created; ids reserved for some of them are not reused.
+    /// The function is called for all entities of a chunk, before the function of the next column is called for the same
+    /// entities. The order of the columns is that of the chunk. If a function panics, no entity is created. Ids that were
+    /// reserved for some of them are not reused.
     pub fn with<T, F>(self, make: F) -> Columns<(Makers, F)>
     where
         T: Component,
@@ -184,30 +190,30 @@ impl<Makers> fmt::Debug for Columns<Makers> {
 ///
 /// # Safety
 ///
-/// Not to be implemented outside of this crate. `make` writes columns of `Set`'s types.
+/// The trait must not be implemented outside of this crate. `make` writes values of the types of `Set`.
 #[doc(hidden)]
 #[expect(unnameable_types, reason = "users need not implement it")]
 pub unsafe trait ColumnMakers {
-    /// One component of each column.
+    /// The set of components that each entity gets: one of each column.
     type Set: ComponentSet;
 
-    /// Computes `count` values of one column, starting at index `from`: all of them, or none if it panics.
+    /// Computes `count` values of one column, beginning with the value at index `from`. If it panics, no value remains.
     ///
     /// # Safety
     ///
     /// - the column exists
-    /// - the address has room for `count` values of its type
+    /// - the address has room for `count` values of the column's type
     unsafe fn make(&mut self, column: usize, from: usize, to: *mut u8, count: usize);
 }
 
-// SAFETY: there are no columns.
+// SAFETY: there are no columns, and `Set` has no types.
 unsafe impl ColumnMakers for () {
     type Set = ();
 
     unsafe fn make(&mut self, _: usize, _: usize, _: *mut u8, _: usize) {}
 }
 
-// SAFETY: the function's column follows those before it, and its type follows their types.
+// SAFETY: the function's column follows the columns of `Before`, and its type follows their types in `Set`.
 unsafe impl<Before, T, F> ColumnMakers for (Before, F)
 where
     Before: ColumnMakers,
@@ -219,7 +225,7 @@ where
     #[inline]
     unsafe fn make(&mut self, column: usize, from: usize, to: *mut u8, count: usize) {
         if column < Before::Set::COUNT {
-            // SAFETY: the column is one of the earlier ones, and the address has room for `count` values of its type.
+            // SAFETY: the column is one of `Before`, and the address has room for `count` values of its type.
             return unsafe { self.0.make(column, from, to, count) };
         }
         let make = &mut self.1;
@@ -228,8 +234,8 @@ where
             || {
                 let make = |index: usize| make(from + index);
                 if size_of::<T>() == 12 && align_of::<T>() == 4 && !needs_drop::<T>() {
-                    // SAFETY: the address has room for `count` values of `T`, which has 12 bytes, is aligned to 4 and needs no
-                    // drop.
+                    // SAFETY: the address has room for `count` values of `T`, which has 12 bytes, has an alignment of 4 and needs
+                    // no drop.
                     unsafe { write_in_fours(to.cast::<T>(), count, make) }
                 } else {
                     // SAFETY: the address has room for `count` values of `T`.
@@ -240,19 +246,19 @@ where
     }
 }
 
-/// Writes values of three words that need no drop, such as vectors of three numbers, four at a time.
+/// Writes values of three 32-bit words, such as vectors of three numbers, four at a time. The values need no drop.
 ///
-/// Registers hold four words. Writing values one by one takes two stores each; four at a time take three stores together.
+/// A register holds four words. Writing one value takes two stores, and writing four values together takes three.
 ///
 /// # Safety
 ///
 /// - the address has room for `count` values
-/// - the type has 12 bytes, and is aligned to 4
+/// - the type has 12 bytes, an alignment of 4, and needs no drop
 #[inline(always)]
 unsafe fn write_in_fours<T>(to: *mut T, count: usize, mut make: impl FnMut(usize) -> T) {
     let mut words = |index: usize| -> [MaybeUninit<u32>; 3] {
         let value = ManuallyDrop::new(make(index));
-        // SAFETY: both types have the same size, and the words need not be initialised.
+        // SAFETY: both types have the same size, and the words may be uninitialised.
         unsafe { mem::transmute_copy(&value) }
     };
     let to = to.cast::<[MaybeUninit<u32>; 3]>();
@@ -263,7 +269,7 @@ unsafe fn write_in_fours<T>(to: *mut T, count: usize, mut make: impl FnMut(usize
         let c = words(first + 2);
         let d = words(first + 3);
         let four = [[a[0], a[1], a[2], b[0]], [b[1], b[2], c[0], c[1]], [c[2], d[0], d[1], d[2]]];
-        // SAFETY: the address has room for four more values, which are aligned as words are.
+        // SAFETY: the address has room for four more values, and has the alignment of words.
         unsafe { to.add(first).cast::<[[MaybeUninit<u32>; 4]; 3]>().write(four) };
     }
     for index in whole..count {
@@ -272,7 +278,7 @@ unsafe fn write_in_fours<T>(to: *mut T, count: usize, mut make: impl FnMut(usize
     }
 }
 
-// SAFETY: the makers write columns of their set's types.
+// SAFETY: the makers write values of the types of `Set`, in its order. There are no existing values.
 unsafe impl<Makers: ColumnMakers> ComponentColumns for Columns<Makers> {
     type Set = Makers::Set;
 

@@ -11,9 +11,9 @@ use crate::storage::RowPlace;
 
 mod columns;
 
-/// A set of components: one component, a tuple of sets, or nothing, `()`.
+/// A set of components: a component, a tuple of sets, or the empty set `()`.
 ///
-/// The order of the components does not matter. No type may occur twice.
+/// The order of the components does not matter. A type must not occur twice.
 ///
 /// # Examples
 ///
@@ -33,46 +33,46 @@ mod columns;
 ///
 /// # Safety
 ///
-/// Not to be implemented outside of this crate: the contract between the methods may change.
+/// The trait must not be implemented outside of this crate, because the contract between its methods may change.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a set of components",
     label = "neither a component nor a tuple of components",
     note = "write `#[derive(Component)]` on the type; tuples of up to 16 components are sets, and can be nested"
 )]
 pub unsafe trait ComponentSet: Sized + Send + Sync + 'static {
-    /// The number of components.
+    /// The number of components in the set.
     #[doc(hidden)]
     const COUNT: usize;
 
-    /// Is `true` if the set contains shared components, whose values are not in rows.
+    /// True if the set contains shared components, whose values are not stored in rows.
     #[doc(hidden)]
     const SHARED: bool = false;
 
-    /// Is `true` if the components may hold entities.
+    /// True if the components may contain entities.
     #[doc(hidden)]
     const HAS_ENTITIES: bool;
 
-    /// Calls the function for the type of each component, in the order used by the other methods.
+    /// Calls the function with the type of each component. All methods use this order.
     #[doc(hidden)]
     fn types(each: &mut dyn FnMut(ComponentType));
 
-    /// Calls the function for the value of each shared component, in the order of `types`.
+    /// Calls the function with the value of each shared component, in the order of `types`.
     #[doc(hidden)]
     fn shared(&self, _each: &mut dyn FnMut(SharedValue)) {}
 
-    /// Replaces every entity in the components.
+    /// Replaces the entities in the components.
     #[doc(hidden)]
     fn remap_entities(&mut self, map: &mut EntityRemap<'_>);
 
-    /// Duplicates the set, as copying a world does.
+    /// Duplicates the set. Its components are duplicated like those of a world that is copied.
     ///
     /// # Errors
     ///
-    /// A type whose values cannot be duplicated.
+    /// Returns a type whose values cannot be duplicated.
     #[doc(hidden)]
     fn duplicate_set(&mut self) -> Result<Self, ComponentType>;
 
-    /// Moves the components to a row. The values of shared components are dropped.
+    /// Moves the components to a row. The values of shared components are not written, but dropped.
     ///
     /// # Safety
     ///
@@ -95,29 +95,29 @@ pub unsafe trait ComponentSet: Sized + Send + Sync + 'static {
 ///
 /// # Safety
 ///
-/// Not to be implemented outside of this crate.
+/// The trait must not be implemented outside of this crate.
 #[diagnostic::on_unimplemented(
     message = "the components of `{Self}` cannot all be cloned",
     label = "a component that is not `Clone`",
     note = "write `#[derive(Clone)]` on its type, or spawn from an iterator with `spawn_batch`"
 )]
 pub unsafe trait CloneSet: ComponentSet {
-    /// Writes clones of the components to `rows` rows, starting at the place, and counts the finished columns.
+    /// Writes clones of the components to `rows` rows, beginning at the place, and counts the finished columns.
     ///
     /// # Safety
     ///
     /// - the place has `COUNT` offsets, in the order of `types`
-    /// - `rows` rows from the place on have no values that need to be dropped
-    /// - no other thread uses the set during the call, which may have values that are not `Sync`
+    /// - the `rows` rows that begin at the place have no values that need to be dropped
+    /// - no other thread uses the set during the call, because it may have values that are not `Sync`
     #[doc(hidden)]
     unsafe fn fill(&self, place: RowPlace, rows: usize, done: &mut usize);
 
-    /// Clones the components. The borrow is mutable since some components may be accessed by one thread only.
+    /// Clones the components. The borrow is mutable, because some components may be accessed by only one thread.
     #[doc(hidden)]
     fn clone_set(&mut self) -> Self;
 }
 
-// SAFETY: one type, one offset, one value.
+// SAFETY: the set has one type, and the methods use one offset and one value of it.
 unsafe impl<T: Component> ComponentSet for T {
     const COUNT: usize = 1;
     const HAS_ENTITIES: bool = <T as Field>::HAS_ENTITIES;
@@ -147,7 +147,7 @@ unsafe impl<T: Component> ComponentSet for T {
     }
 }
 
-// SAFETY: one column is counted.
+// SAFETY: one column is written and counted.
 unsafe impl<T: Component + Clone> CloneSet for T {
     #[inline]
     unsafe fn fill(&self, place: RowPlace, rows: usize, done: &mut usize) {
@@ -161,12 +161,13 @@ unsafe impl<T: Component + Clone> CloneSet for T {
     }
 }
 
-/// Implements the traits for a tuple of elements with their indices.
+/// Implements the traits for a tuple of elements, given with their indices.
 ///
-/// The offsets and types of an element follow those of the elements before it.
+/// The offsets and types of an element follow those of the preceding elements.
 macro_rules! implement {
     ($($name:ident $index:tt,)+) => {
-        // SAFETY: each element has the offsets of its own types, since both are in the order of the elements.
+        // SAFETY: each element gets the offsets of its own types, because offsets and types are both in the order of the
+        // elements.
         unsafe impl<$($name: ComponentSet),+> ComponentSet for ($($name,)+) {
             const COUNT: usize = 0 $(+ $name::COUNT)+;
             const SHARED: bool = false $(|| $name::SHARED)+;
@@ -219,7 +220,7 @@ macro_rules! implement {
             }
         }
 
-        // SAFETY: each element counts its own columns, in their order.
+        // SAFETY: each element counts its own columns, in the order of the types.
         unsafe impl<$($name: CloneSet),+> CloneSet for ($($name,)+) {
             #[inline]
             unsafe fn fill(&self, place: RowPlace, rows: usize, done: &mut usize) {
@@ -238,7 +239,7 @@ macro_rules! implement {
             }
         }
 
-        // SAFETY: all methods use the columns in the same order.
+        // SAFETY: all methods number the columns in the order of the elements.
         unsafe impl<$($name: ComponentColumn),+> ComponentColumns for ($($name,)+) {
             type Set = ($($name::Item,)+);
 
@@ -260,7 +261,7 @@ macro_rules! implement {
             unsafe fn write(&mut self, column: usize, from: usize, to: *mut u8, count: usize) {
                 match column {
                     $(
-                        // SAFETY: the address has room for `count` values.
+                        // SAFETY: the address has room for `count` values of the column's type. The slice has `count` values.
                         $index => unsafe {
                             let values = &self.$index.values()[from..from + count];
                             values.as_ptr().copy_to_nonoverlapping(to.cast(), count);
@@ -279,7 +280,7 @@ macro_rules! implement {
 
 all_tuples!(implement);
 
-// SAFETY: the set has no components to write or to read.
+// SAFETY: the set has no components, so nothing is written or read.
 unsafe impl ComponentSet for () {
     const COUNT: usize = 0;
     const HAS_ENTITIES: bool = false;
@@ -299,7 +300,7 @@ unsafe impl ComponentSet for () {
     unsafe fn read(_: RowPlace, _: &mut dyn Iterator<Item = SharedValue>) -> Self {}
 }
 
-// SAFETY: the set has no columns.
+// SAFETY: the set has no columns to write or to count.
 unsafe impl CloneSet for () {
     #[inline]
     unsafe fn fill(&self, _: RowPlace, _: usize, _: &mut usize) {}

@@ -16,41 +16,42 @@ use crate::error::EntityError;
 
 /// The immutable part of an archetype, shared by all forks of a world.
 pub(crate) struct ArchetypeShape {
-    /// Distinguishes the archetype from those of other worlds. Has no other meaning.
+    /// A number that identifies the shape among the shapes of all worlds. It has no other meaning.
     pub(crate) serial: u32,
-    /// Sorted by descending alignment, then by the hash of the stable name: the same order in every run.
+    /// The component types, sorted by descending alignment, then by the hash of the stable name. The order is the same in every
+    /// run.
     pub(crate) types: Box<[ComponentType]>,
-    /// One slot per type.
+    /// The slot of each type, in the order of `types`.
     pub(crate) columns: Box<[ColumnSlot]>,
-    /// The columns that take memory, with their numbers.
+    /// The columns whose values have bytes, with their numbers.
     pub(crate) sized: Box<[(u32, ColumnSlot)]>,
-    /// The columns whose values have to be dropped.
+    /// The columns whose values need to be dropped.
     pub(crate) dropped: Box<[u32]>,
-    /// The enableable columns. The mask of a column has the number of its place in this list.
+    /// The enableable columns. The position of a column in this list is the number of its mask.
     pub(crate) enableable: Box<[u32]>,
-    /// The columns with a version per row. [`RowVersions`](super::versions::RowVersions) numbers them by their place in this
-    /// list.
+    /// The columns with a version per row. [`RowVersions`](super::versions::RowVersions) identifies a column by its position in
+    /// this list.
     pub(crate) tracked: Box<[u32]>,
     /// The shared columns, with one value for all entities of a chunk.
     pub(crate) shared: Box<[u32]>,
-    /// True if all values are duplicated by copying their bytes.
+    /// True if all types are duplicated by copying the bytes of their values.
     pub(crate) is_bytes: bool,
-    /// True if a component remains when an entity is despawned.
+    /// True if there is a cleanup component, which remains when an entity is despawned.
     stays: bool,
-    /// True if forks may share the memory of chunks, which several threads may read then.
+    /// True if all types are `Sync`, so that forks may share the memory of chunks. Several threads may then read the values.
     pub(crate) is_shared: bool,
     /// The layout of the chunk components, if there are any.
     pub(crate) values: Option<Arc<ValueLayout>>,
     pub(crate) index: ColumnIndex,
-    /// The number of entities that fit in a chunk.
+    /// The maximum number of entities in a chunk.
     pub(crate) capacity: u32,
-    /// The alignment that chunks need.
+    /// The alignment that the memory of a chunk needs.
     pub(crate) align: u32,
-    /// The size of chunks.
+    /// The size of a chunk in bytes.
     pub(crate) chunk_size: u32,
 }
 
-/// The place of a column in each chunk of an archetype.
+/// The offset of a column in each chunk of an archetype, and the size of one value.
 #[derive(Clone, Copy)]
 pub(crate) struct ColumnSlot {
     pub(crate) offset: u32,
@@ -62,17 +63,18 @@ pub(crate) struct ColumnSlot {
 pub(crate) struct Archetype {
     pub(crate) shape: Arc<ArchetypeShape>,
     pub(crate) chunks: ChunkList,
-    /// The chunks with room. New entities go to the last one. Empty if there are shared types: each group has a list of its own
-    /// then.
+    /// The chunks with room. New entities go to the last one. Empty if the archetype has shared types, because each group then
+    /// has its own list.
     pub(crate) with_room: Vec<u32>,
-    /// The place of its [`SharedGroups`](super::shared_groups::SharedGroups), or [`NOWHERE`](super::NOWHERE) without shared
-    /// types.
+    /// The index of the archetype's [`SharedGroups`](super::shared_groups::SharedGroups), or [`NOWHERE`](super::NOWHERE) if it
+    /// has no shared types.
     pub(crate) groups: u32,
-    /// Counts rows that were added or removed in chunks that are gone. Living chunks count for themselves.
+    /// The number of times that rows were added or removed in chunks that the archetype no longer has. Each present chunk has its
+    /// own count.
     pub(crate) order_events: u32,
 }
 
-// A power of two: archetypes are indexed all the time.
+// The size is a power of two, because archetypes are indexed often.
 #[cfg(target_pointer_width = "64")]
 const _: () = assert!(size_of::<Archetype>() == 64);
 
@@ -128,28 +130,29 @@ impl ArchetypeShape {
         })
     }
 
-    /// Returns whether a despawned entity keeps components.
+    /// Returns whether a despawned entity continues to exist with its cleanup components.
     #[inline]
     pub(crate) fn stays(&self) -> bool {
         self.stays
     }
 
-    /// Returns whether all values are small enough to be moved without a call.
+    /// Returns whether all values are small enough to be copied without calling `memcpy`.
     pub(crate) fn is_small(&self) -> bool {
         self.sized.iter().all(|(_, column)| column.size <= SMALL)
     }
 
-    /// Returns whether entities have the tag of despawned entities.
+    /// Returns whether the shape has [`CleanupEntity`], the tag of despawned entities.
     pub(crate) fn is_cleanup_only(&self) -> bool {
         self.has(ComponentType::of::<CleanupEntity>())
     }
 
-    /// Returns whether entities have nothing but the tag of despawned entities.
+    /// Returns whether [`CleanupEntity`], the tag of despawned entities, is the only component.
     pub(crate) fn is_bare_cleanup(&self) -> bool {
         matches!(*self.types, [ty] if ty == ComponentType::of::<CleanupEntity>())
     }
 
-    /// Returns whether chunks of the two shapes, possibly of different worlds, are interchangeable.
+    /// Returns whether the two shapes, possibly of different worlds, have the same types and column offsets, so that chunks of
+    /// one can become chunks of the other.
     pub(crate) fn has_same_layout(&self, other: &Self) -> bool {
         let same = |ours: &ColumnSlot, theirs: &ColumnSlot| {
             (ours.offset, ours.size) == (theirs.offset, theirs.size)
@@ -164,7 +167,7 @@ impl ArchetypeShape {
         self.types.iter().any(|ty| ty.0.per_chunk.map_or(*ty, |value| value.of).0.remap.is_some())
     }
 
-    /// Fails if one of these columns has no initial value.
+    /// Returns an error if the type of one of these columns has no initial value.
     pub(crate) fn check_initial(&self, columns: &[u32]) -> Result<(), EntityError> {
         let mut types = columns.iter().map(|&column| self.types[column as usize]);
         match types.find(|ty| matches!(ty.0.beginning, Beginning::None)) {
@@ -183,7 +186,7 @@ impl ArchetypeShape {
 ///
 /// # Errors
 ///
-/// A type that occurs twice.
+/// Returns a type that occurs twice.
 pub(crate) fn sort_types(types: &mut [ComponentType]) -> Result<(), ComponentType> {
     // The name decides only between types with the same stable name.
     types.sort_unstable_by_key(|ty| (Reverse(ty.align()), ty.stable_hash(), ty.name()));
@@ -222,11 +225,11 @@ impl ColumnEntry {
     }
 }
 
-/// Not the index of any type or mask.
+/// A number that is not the index of any type or mask.
 const UNUSED: u32 = u32::MAX;
 
 impl ColumnIndex {
-    /// Builds the index. `enableable` lists the columns with masks.
+    /// Builds the index of an archetype's columns. `enableable` lists the columns with masks.
     pub(crate) fn new(types: &[ComponentType], columns: &[ColumnSlot], enableable: &[u32]) -> Self {
         let length = (types.len() * 2 + 1).next_power_of_two();
         let mut places =
@@ -253,7 +256,7 @@ impl ColumnIndex {
     pub(crate) fn find(&self, ty: ComponentType) -> Option<ColumnEntry> {
         let mut at = start(ty.0.index) & self.mask;
         loop {
-            // `at` is masked, and the mask is one less than the number of entries, a power of two.
+            // `at` is below the number of entries: it was masked, and the number of entries is a power of two.
             let place = self.places.get(at as usize)?;
             if place.ty == ty.0.index {
                 return Some(*place);

@@ -22,14 +22,14 @@ pub(crate) struct Archetypes {
     /// The groups of the archetypes with shared types.
     groups: Vec<SharedGroups>,
     by_types: HashTable<u32>,
-    /// Counts new archetypes and changes to lists of chunks, so that cached lists can be validated. Not zero once there is an
-    /// archetype.
+    /// The number of changes to the archetypes and to their lists of chunks, by which cached lists are validated. Not zero once
+    /// there is an archetype.
     changes: u64,
 }
 
 /// The numbers of an archetype's chunks, in iteration order.
 ///
-/// **Invariant:** it changes only through methods of [`Archetypes`], which count the change.
+/// **Invariant:** the list changes only through methods of [`Archetypes`], which count the change.
 #[derive(Clone)]
 pub(crate) struct ChunkList(Vec<u32>);
 
@@ -53,15 +53,15 @@ impl<'a> IntoIterator for &'a ChunkList {
 }
 
 impl Archetypes {
-    /// Finds the archetype of these types, which are sorted and distinct.
+    /// Finds the archetype with exactly these types, which are sorted and distinct.
     pub(crate) fn find(&self, types: &[ComponentType]) -> Option<u32> {
         let same = |&number: &u32| *self.list[number as usize].shape.types == *types;
         self.by_types.find(hash_of(types), same).copied()
     }
 
-    /// Finds or creates the archetype of these types, which are sorted and distinct.
+    /// Finds or creates the archetype with exactly these types, which are sorted and distinct.
     ///
-    /// Creates tables for shared types, which may run user code.
+    /// Creating the table of a shared type may run user code.
     pub(crate) fn find_or_create(
         &mut self,
         types: &[ComponentType],
@@ -100,7 +100,7 @@ impl Archetypes {
         self.changes
     }
 
-    /// Appends a chunk to the list of an archetype, and returns its place.
+    /// Appends a chunk to the list of an archetype, and returns its position in the list.
     #[inline]
     pub(crate) fn list_chunk(&mut self, archetype: u32, chunk: u32) -> u32 {
         self.changes += 1;
@@ -109,7 +109,7 @@ impl Archetypes {
         list_place(list.len() - 1)
     }
 
-    /// Removes the chunk at a place from the list of an archetype. Returns the chunk that moves there, if any.
+    /// Removes the chunk at a position from the list of an archetype. Returns the chunk that is moved to the position, if any.
     #[inline]
     pub(crate) fn unlist_chunk(&mut self, archetype: u32, place: u32) -> Option<u32> {
         self.changes += 1;
@@ -118,14 +118,14 @@ impl Archetypes {
         list.get(place as usize).copied()
     }
 
-    /// Clears the list of chunks of an archetype, before all of them move to another. One by one, each removal would move the last
-    /// chunk of the list.
+    /// Clears the list of chunks of an archetype, before all of them move to another archetype. Removing them one by one would
+    /// each time move the last chunk of the list.
     pub(crate) fn unlist_chunks(&mut self, archetype: u32) {
         self.changes += 1;
         self[archetype].chunks.0.clear();
     }
 
-    /// Clears all lists of chunks, also those of chunks with room.
+    /// Clears the lists of chunks, and of chunks with room, of all archetypes.
     pub(crate) fn unlist_all(&mut self) {
         self.changes += 1;
         for archetype in self.list.iter_mut().filter(|archetype| !archetype.chunks.is_empty()) {
@@ -144,18 +144,18 @@ impl Archetypes {
         &self.list
     }
 
-    /// Returns the groups of an archetype with shared types.
+    /// Returns the groups of an archetype, or `None` if it has no shared types.
     pub(crate) fn groups(&self, archetype: u32) -> Option<&SharedGroups> {
         self.groups.get(self[archetype].groups as usize)
     }
 
-    /// Returns the groups of an archetype with shared types, mutably.
+    /// Returns the groups of an archetype mutably, or `None` if it has no shared types.
     pub(crate) fn groups_mut(&mut self, archetype: u32) -> Option<&mut SharedGroups> {
         let at = self[archetype].groups;
         self.groups.get_mut(at as usize)
     }
 
-    /// Returns the chunks with room of an archetype, or of one of its groups if it has groups.
+    /// Returns the chunks with room of a group, or of the archetype if it has no groups.
     pub(crate) fn rooms(&self, archetype: u32, group: u32) -> &[u32] {
         match self.groups(archetype) {
             Some(groups) => &groups.at(group).with_room,
@@ -163,7 +163,7 @@ impl Archetypes {
         }
     }
 
-    /// Returns the chunks with room of an archetype, or of one of its groups if it has groups, mutably.
+    /// Returns the chunks with room of a group, or of the archetype if it has no groups, mutably.
     pub(crate) fn rooms_mut(&mut self, archetype: u32, group: u32) -> &mut Vec<u32> {
         if self[archetype].groups == NOWHERE {
             return &mut self[archetype].with_room;
@@ -172,7 +172,7 @@ impl Archetypes {
         &mut self.groups[at as usize].at_mut(group).with_room
     }
 
-    /// Returns the table and index of each shared value of a chunk.
+    /// Iterates over the shared values of a chunk. Yields the table and the index of each.
     pub(crate) fn values_of(&self, chunk: &Chunk) -> impl Iterator<Item = (u32, u32)> {
         let group = chunk.group;
         self.groups(chunk.archetype).into_iter().flat_map(move |groups| {
@@ -180,7 +180,7 @@ impl Archetypes {
         })
     }
 
-    /// Returns the table and index of a chunk's value of a shared type.
+    /// Returns the table and the index of the value that a chunk has of a shared type.
     pub(crate) fn shared_place(&self, chunk: &Chunk, ty: ComponentType) -> Option<(u32, u32)> {
         let column = chunk.find(ty)?.column;
         let at = chunk.shape().shared.binary_search(&column).ok()?;
@@ -197,7 +197,7 @@ impl Archetypes {
     }
 }
 
-/// Combines the hashes of stable names, which are as good as random numbers.
+/// Combines the hashes of the types' stable names. They need no further mixing, because hashes of names are evenly distributed.
 fn hash_of(types: &[ComponentType]) -> u64 {
     types.iter().fold(0, |hash: u64, ty| {
         (hash.rotate_left(5) ^ ty.stable_hash()).wrapping_mul(0x9e37_79b9_7f4a_7c15)

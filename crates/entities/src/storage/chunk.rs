@@ -24,15 +24,15 @@ use crate::entity::Entity;
 use crate::field::StateHasher;
 use crate::version::Version;
 
-/// The place of a chunk that is not in a list, and the group of a chunk without one.
+/// The position of a chunk that is not in a list, and the group of a chunk whose archetype has no groups.
 pub(crate) const NOWHERE: u32 = u32::MAX;
 
 /// A chunk: its memory, and the metadata that a world keeps about it.
 ///
-/// The memory may be shared with forks of the world; the metadata is not. The first `len` rows of the memory have an id and a
-/// value in each column. The memory of all other rows is uninitialised.
+/// Forks of the world may share the memory, but not the metadata. The first `len` rows of the memory have an id and a value in
+/// each column. The memory of all other rows is uninitialised.
 ///
-/// **Invariant:** the archetype of a chunk, and with it the shape, outlives the chunk.
+/// **Invariant:** the archetype of a chunk outlives the chunk, and keeps the shape alive.
 #[repr(C, align(64))]
 pub(crate) struct Chunk {
     // The fields that every operation needs come first, in one cache line.
@@ -42,53 +42,53 @@ pub(crate) struct Chunk {
     pub(crate) len: u32,
     capacity: u32,
     pub(crate) archetype: u32,
-    /// The place in the list of chunks with room of its group or archetype, or [`NOWHERE`].
+    /// The position in the list of chunks with room of the chunk's group or archetype, or [`NOWHERE`].
     pub(crate) room_place: u32,
     /// The version at which a row was last added or removed.
     pub(crate) order_version: Version,
-    /// Counts rows that were added or removed.
+    /// The number of times that rows were added or removed.
     pub(crate) order_events: u32,
     pub(crate) versions: ChunkVersions,
-    /// The features of the chunk, as in [`flags_of`], and [`SHARED`].
+    /// The features of the chunk: the result of [`flags_of`], and [`SHARED`].
     flags: u8,
-    /// The place in the archetype's list of chunks.
+    /// The position in the archetype's list of chunks.
     pub(crate) place: u32,
     pub(crate) enabled: EnabledMasks,
     pub(crate) sequence: u64,
-    /// The chunk components. Never shared.
+    /// The chunk components. Forks do not share them.
     pub(crate) values: ChunkValues,
-    /// The group, if the archetype has shared types, or [`NOWHERE`].
+    /// The group of the chunk, or [`NOWHERE`] if the archetype has no shared types.
     pub(crate) group: u32,
     memory: ChunkMemory,
 }
 
-// Two cache lines, so that indexing takes a shift. `None` needs no tag, so that a pointer to the option is a pointer to the
-// chunk.
+// A chunk fills two cache lines, so that indexing takes a shift. `None` needs no tag, so that a pointer to the option is a
+// pointer to the chunk.
 const _: () = assert!(size_of::<Option<Chunk>>() == 128 && size_of::<Chunk>() == 128);
 
-/// The memory may be shared with forks.
+/// Flag: the memory may be shared with forks.
 const SHARED: u8 = 1;
-/// There are enableable components.
+/// Flag: there are enableable components.
 const MASKED: u8 = 2;
-/// There are values that have to be dropped.
+/// Flag: there are values that need to be dropped.
 const DROPS: u8 = 4;
-/// There are components that remain when an entity is despawned.
+/// Flag: there are cleanup components, which remain when an entity is despawned.
 const STAYS: u8 = 8;
-/// There are values that are not [small](ArchetypeShape::is_small).
+/// Flag: there are values that are not [small](ArchetypeShape::is_small).
 const LARGE: u8 = 16;
-/// There are chunk components, which are dropped with the chunk.
+/// Flag: there are chunk components, which are dropped with the chunk.
 const VALUES: u8 = 32;
-/// There are shared components, so that chunks belong to groups.
+/// Flag: there are shared components, so that the chunk belongs to a group.
 const GROUPED: u8 = 64;
-/// There are components with a version per row.
+/// Flag: there are components with a version per row.
 const TRACKED: u8 = 128;
 
-// SAFETY: the memory is used through the world that owns the chunk, or read by its forks. Components are `Send` and `Sync`;
-// those that are not `Sync` are only in memory that no fork shares. The shape is `Sync`.
+// SAFETY: the world that owns the chunk accesses the memory, and its forks may read it. Components are `Send`. Components that
+// are not `Sync` are only in memory that no fork shares. The shape is `Sync`.
 unsafe impl Send for Chunk {}
 
 impl Chunk {
-    /// Creates a chunk without rows, of an archetype that outlives it.
+    /// Creates a chunk without rows. The archetype outlives the chunk.
     pub(crate) fn new(
         memory: ChunkMemory,
         archetype: u32,
@@ -117,7 +117,7 @@ impl Chunk {
         }
     }
 
-    /// Creates the chunk of a fork: with the same memory or the copied one, and the same shape, in an archetype of the fork.
+    /// Creates the chunk of a fork. It has the copied memory, or shares the memory of this chunk, and has the same shape.
     pub(super) fn fork(&mut self, copy: Option<ChunkCopy>) -> Self {
         let (memory, values) = copy.map_or((None, ChunkValues::NONE), ChunkCopy::into_parts);
         debug_assert_eq!(memory.is_none(), self.shape().is_shared);
@@ -136,11 +136,11 @@ impl Chunk {
         }
     }
 
-    /// Moves the chunk to another archetype, with all its rows.
+    /// Moves the chunk and all its rows to another archetype.
     ///
     /// # Safety
     ///
-    /// - `shape` is that of the archetype, which outlives the chunk, and `transfer` leads there
+    /// - `shape` is the shape of the archetype that `transfer` leads to, which outlives the chunk
     /// - `transfer` [keeps chunks whole](Transfer::whole), or the columns were moved as it [lists](Transfer::repacks)
     pub(super) unsafe fn change_archetype(
         &mut self,
@@ -170,12 +170,12 @@ impl Chunk {
         self.flags = transfer.flags | (self.flags & SHARED);
     }
 
-    /// Moves the chunk, which is in no list, to an archetype of another storage. The ids are replaced separately.
+    /// Moves the chunk, which is in no list, to an archetype of another storage. The caller replaces the ids.
     ///
     /// # Safety
     ///
-    /// - `shape` is that of the archetype, which outlives the chunk
-    /// - the present shape of the chunk has the [same layout](ArchetypeShape::has_same_layout)
+    /// - `shape` is the shape of the archetype, which outlives the chunk
+    /// - the chunk's current shape has the [same layout](ArchetypeShape::has_same_layout)
     pub(super) unsafe fn rehome(
         &mut self,
         archetype: u32,
@@ -194,29 +194,30 @@ impl Chunk {
         self.values.relabel(shape.values.as_ref());
     }
 
-    /// Returns the ids of all rows, to be replaced.
+    /// Returns the ids of all rows mutably. The caller replaces them.
     pub(super) fn ids_mut(&mut self) -> &mut [MaybeUninit<Entity>] {
         assert!(!self.may_be_shared());
         // SAFETY: the first `len` ids are initialised. The memory is unshared, and the chunk is borrowed mutably.
         unsafe { slice::from_raw_parts_mut(self.id(0).cast(), self.len as usize) }
     }
 
-    /// Splits the chunk into its memory, its chunk components, the shape and the number of rows.
+    /// Splits the chunk into its memory, its chunk components, its shape and its number of rows.
     ///
-    /// Dropping the chunk components runs user code: drop them when everything else is done.
+    /// Dropping the chunk components runs user code, so drop them when the change is complete.
     pub(crate) fn into_parts<'a>(self) -> (ChunkMemory, ChunkValues, &'a ArchetypeShape, u32) {
-        // SAFETY: archetypes outlive their chunks, and all callers use the shape within one change to the storage.
+        // SAFETY: an archetype outlives its chunks, and all callers use the shape only during one change to the storage.
         let shape = unsafe { self.unbound_shape() };
         (self.memory, self.values, shape, self.len)
     }
 
     #[inline]
     pub(crate) fn shape(&self) -> &ArchetypeShape {
-        // SAFETY: the archetype outlives the chunk, and so the result, which borrows the chunk.
+        // SAFETY: the archetype outlives the chunk, and the result borrows the chunk.
         unsafe { self.unbound_shape() }
     }
 
-    /// Returns the shape with a lifetime independent of the chunk, so that both can be used.
+    /// Returns the shape with a lifetime that is independent of the chunk, so that the caller can use the shape and change the
+    /// chunk.
     ///
     /// # Safety
     ///
@@ -232,13 +233,13 @@ impl Chunk {
         self.capacity
     }
 
-    /// Returns whether the memory may have to be copied before a write.
+    /// Returns whether the memory may be shared, so that it may have to be copied before a write.
     #[inline]
     pub(crate) fn may_be_shared(&self) -> bool {
         self.flags & SHARED != 0
     }
 
-    /// Returns whether the metadata is as the shape requires.
+    /// Returns whether the metadata has the sizes that the shape requires.
     pub(crate) fn is_of_its_shape(&self) -> bool {
         let shape = self.shape();
         self.flags & !SHARED == flags_of(shape)
@@ -247,20 +248,20 @@ impl Chunk {
             && self.enabled.is_for(shape.enableable.len(), shape.capacity)
     }
 
-    /// Returns whether rows can move between this chunk and others by copying small values alone.
+    /// Returns whether moving a row to or from this chunk only needs to copy small values.
     #[inline]
     pub(crate) fn moves_simply(&self) -> bool {
-        // No user code may run: the caller continues after the last row is removed.
+        // No user code may run, because the caller continues after the last row is removed.
         self.flags & (SHARED | MASKED | LARGE | VALUES | GROUPED | TRACKED) == 0
     }
 
-    /// Returns whether rows can be removed by copying small values alone.
+    /// Returns whether removing a row only needs to copy small values.
     #[inline]
     pub(crate) fn removes_simply(&self) -> bool {
         self.flags == 0
     }
 
-    /// Returns whether the memory is still shared, and clears the flag if not.
+    /// Returns whether the memory is still shared. If it is not, clears the flag.
     pub(super) fn is_shared(&mut self) -> bool {
         if self.may_be_shared() && self.memory.is_unique() {
             self.flags &= !SHARED;
@@ -268,11 +269,11 @@ impl Chunk {
         self.may_be_shared()
     }
 
-    /// Copies the memory with all rows, for chunks of these settings. Runs user code, and does not change the chunk.
+    /// Copies the memory with all rows to a new chunk with these settings. Runs user code, and does not change this chunk.
     ///
     /// # Panics
     ///
-    /// If a type cannot be duplicated, or chunks of these settings are too small for the shape.
+    /// If a type cannot be duplicated, or chunks with these settings are too small for the shape.
     pub(super) fn duplicate(&self, settings: &StorageSettings) -> Result<ChunkMemory, OutOfMemory> {
         let shape = self.shape();
         assert!(shape.chunk_size <= settings.chunk_size);
@@ -291,7 +292,7 @@ impl Chunk {
         Ok(memory)
     }
 
-    /// Replaces the memory with a copy, and returns the old memory.
+    /// Replaces the memory with a copy of it, and returns the old memory.
     pub(super) fn replace_memory(&mut self, memory: ChunkMemory) -> ChunkMemory {
         self.data = memory.as_ptr();
         self.flags &= !SHARED;
@@ -303,13 +304,13 @@ impl Chunk {
         self.data.as_ptr()
     }
 
-    /// Returns the address of the memory.
+    /// Returns the address of the chunk's memory as a number.
     #[inline]
     pub(crate) fn memory_address(&self) -> NonZero<usize> {
         self.data.addr()
     }
 
-    /// Returns a row as a place for a set of components with these column offsets.
+    /// Returns the place of a set of components in a row, given their column offsets.
     #[inline]
     pub(crate) fn row(&self, row: u32, offsets: &[u32]) -> RowPlace {
         RowPlace::new(self.data(), offsets, row as usize)
@@ -329,7 +330,7 @@ impl Chunk {
         self.data().cast::<Entity>().wrapping_add(row as usize)
     }
 
-    /// Returns the places for the ids of new rows.
+    /// Returns the uninitialised ids of rows that follow the last row.
     pub(crate) fn new_ids(&mut self, first: u32, rows: u32) -> &mut [MaybeUninit<Entity>] {
         assert!(first >= self.len && rows <= self.capacity - first && !self.may_be_shared());
         // SAFETY: the rows are within the capacity. The memory is unshared, and the chunk is borrowed mutably.
@@ -353,11 +354,11 @@ impl Chunk {
         self.data().wrapping_add(offset as usize)
     }
 
-    /// Feeds the values of a column to a hasher, for a range of rows.
+    /// Feeds the values of a range of rows in one column to a hasher.
     ///
     /// # Panics
     ///
-    /// If the chunk has no such column or rows.
+    /// If the chunk does not have the column or the rows.
     pub(super) fn hash_rows(&self, column: usize, rows: Range<u32>, state: &mut StateHasher) {
         assert!(rows.start <= rows.end && rows.end <= self.len, "rows of the chunk");
         let (ty, slot) = (self.shape().types[column], self.shape().columns[column]);
@@ -366,7 +367,7 @@ impl Chunk {
         unsafe { (ty.0.hash)(ty.0.shape, first, rows.len(), state) };
     }
 
-    /// Returns whether a component has a version per row.
+    /// Returns whether one of the components has a version per row.
     #[inline]
     pub(crate) fn is_tracked(&self) -> bool {
         self.flags & TRACKED != 0
@@ -380,7 +381,7 @@ impl Chunk {
     }
 }
 
-/// Returns the features that chunks of a shape have.
+/// Returns the flags of chunks of a shape, without [`SHARED`].
 pub(crate) fn flags_of(shape: &ArchetypeShape) -> u8 {
     let flag = |is_set: bool, flag: u8| if is_set { flag } else { 0 };
     flag(!shape.enableable.is_empty(), MASKED)
@@ -398,16 +399,16 @@ pub(crate) struct ValueLayout {
     places: Box<[ValuePlace]>,
 }
 
-/// The place of one chunk component.
+/// The type and the offset of one chunk component.
 struct ValuePlace {
-    /// The column of the type, which has no bytes in the chunk's own memory.
+    /// The column of the type. The column has no bytes in the memory of the chunk.
     column: u32,
     offset: usize,
     value: ChunkValue,
 }
 
 impl ValueLayout {
-    /// Creates the layout for the types of an archetype. Returns `None` without chunk components.
+    /// Creates the layout of the chunk components among these types. Returns `None` if no type is a chunk component.
     pub(crate) fn new(types: &[ComponentType]) -> Option<Arc<Self>> {
         let mut layout = Layout::new::<()>();
         let mut places = Vec::new();
@@ -422,7 +423,7 @@ impl ValueLayout {
             let offset = extend(one.expect("the layout of a type"));
             places.push(ValuePlace { column, offset, value });
         }
-        // One byte, so that the allocation is not empty even if no value has bytes.
+        // One more byte keeps the allocation from being empty if no value has bytes.
         extend(Layout::new::<u8>());
         (!places.is_empty()).then(|| Arc::new(Self { layout, places: places.into() }))
     }
@@ -430,36 +431,37 @@ impl ValueLayout {
 
 /// The chunk components of one chunk.
 ///
-/// They have memory of their own, since the memory of the chunk is for entities. It is never shared and never moves, so that
-/// its address stays valid while the chunk exists.
+/// Chunk components have separate memory, because the memory of the chunk is for entities. This memory is never shared and never
+/// moves, so that its address remains valid while the chunk exists.
 pub(crate) struct ChunkValues {
     memory: NonNull<u8>,
-    /// `None` without chunk components. There is no memory then.
+    /// The layout of the values. `None` if there are no chunk components; `memory` is then dangling.
     layout: Option<Arc<ValueLayout>>,
 }
 
-// SAFETY: it owns its memory, as a box does, and components are `Send`.
+// SAFETY: `ChunkValues` owns its memory, as a box does, and components are `Send`.
 unsafe impl Send for ChunkValues {}
 
 impl ChunkValues {
-    /// No values.
+    /// No chunk components.
     pub(crate) const NONE: Self = Self { memory: NonNull::dangling(), layout: None };
 
-    /// Creates the default values. Runs user code; if that panics, nothing leaks.
+    /// Creates the default values. Runs user code. If that panics, nothing leaks.
     pub(crate) fn initial(layout: Option<&Arc<ValueLayout>>) -> Self {
         let Some(layout) = layout else { return Self::NONE };
-        // SAFETY: `write_default` writes one value of the type, unless it panics.
+        // SAFETY: `write_default` writes one value of the place's type, unless it panics.
         unsafe { Self::fill(layout, |place, to| (place.value.write_default)(to.as_ptr(), 1)) }
     }
 
-    /// Duplicates the values. Runs user code; if that panics, nothing leaks.
+    /// Duplicates the values. Runs user code. If that panics, nothing leaks.
     ///
     /// # Panics
     ///
     /// If a type cannot be duplicated.
     pub(crate) fn duplicate(&self) -> Self {
         let Some(layout) = &self.layout else { return Self::NONE };
-        // SAFETY: the offset is inside of the memory, where there is a value of the type. One value is written, unless it panics.
+        // SAFETY: the memory has a value of the type at the offset. `duplicate_value` writes one value of that type, unless it
+        // panics.
         unsafe {
             Self::fill(layout, |place, to| {
                 let value = self.memory.add(place.offset);
@@ -468,18 +470,18 @@ impl ChunkValues {
         }
     }
 
-    /// Creates values with a function that writes one after the other.
+    /// Allocates values, and calls a function that writes each of them.
     ///
     /// # Safety
     ///
-    /// - `write` writes a value of the type of the place, unless it panics
+    /// - `write` writes a value of the place's type to the address, unless it panics
     unsafe fn fill(layout: &Arc<ValueLayout>, write: impl Fn(&ValuePlace, NonNull<u8>)) -> Self {
-        // SAFETY: the layout is not empty.
+        // SAFETY: the layout is not empty, because it has at least one byte.
         let memory = unsafe { alloc(layout.layout) };
         let memory = NonNull::new(memory).unwrap_or_else(|| handle_alloc_error(layout.layout));
         let mut written = Written { memory, layout, count: 0 };
         for place in &layout.places {
-            // SAFETY: the place is inside of the memory.
+            // SAFETY: the memory was allocated with the layout, and the offset of the place is inside of the layout.
             write(place, unsafe { memory.add(place.offset) });
             written.count += 1;
         }
@@ -487,27 +489,27 @@ impl ChunkValues {
         Self { memory, layout: Some(Arc::clone(layout)) }
     }
 
-    /// Exchanges the layout for an equal one, of another storage.
+    /// Replaces the layout with an equal layout of another storage.
     pub(super) fn relabel(&mut self, layout: Option<&Arc<ValueLayout>>) {
         debug_assert_eq!(self.layout.is_some(), layout.is_some());
         self.layout = layout.cloned();
     }
 
-    /// Returns the value of a column, if it is a chunk component.
+    /// Returns the address of the value of a column, or `None` if the column is not a chunk component.
     pub(crate) fn find(&self, column: u32) -> Option<NonNull<u8>> {
         self.iter().find(|&(found, ..)| found == column).map(|(.., value)| value)
     }
 
-    /// Iterates over all values: column, type and address.
+    /// Iterates over all values. Yields the column, the type and the address of each.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, ComponentType, NonNull<u8>)> {
         let places = self.layout.as_ref().map_or(&[][..], |layout| &layout.places);
         places.iter().map(|place| {
-            // SAFETY: the place is inside of the memory.
+            // SAFETY: the memory was allocated with the layout, and the offset of the place is inside of the layout.
             (place.column, place.value.of, unsafe { self.memory.add(place.offset) })
         })
     }
 
-    /// Calls `each` for all values, with the column, the type, and a function that feeds the value to a hasher.
+    /// Calls `each` for each value, with the column, the type, and a function that feeds the value to a hasher.
     pub(super) fn hash_each(
         &self,
         mut each: impl FnMut(u32, ComponentType, &mut dyn FnMut(&mut StateHasher)),
@@ -520,7 +522,7 @@ impl ChunkValues {
         }
     }
 
-    /// Returns whether the values have this very layout.
+    /// Returns whether the values have the same layout object, not only an equal one.
     pub(crate) fn is_of(&self, layout: Option<&Arc<ValueLayout>>) -> bool {
         self.layout.as_ref().map(Arc::as_ptr) == layout.map(Arc::as_ptr)
     }
@@ -534,7 +536,8 @@ impl Drop for ChunkValues {
     }
 }
 
-/// Memory for the layout, whose first `count` values were written. Drops them and frees the memory, even if one panics.
+/// Memory of a layout, in which the first `count` values were written. Drops the values and frees the memory on drop, even if the
+/// drop of a value panics.
 struct Written<'a> {
     memory: NonNull<u8>,
     layout: &'a ValueLayout,
@@ -555,16 +558,16 @@ impl Drop for Written<'_> {
         let memory = Memory(self.memory, self.layout.layout);
         for_each_to_end(&self.layout.places[..self.count], |place| {
             if let Some(drop) = place.value.of.0.drop {
-                // SAFETY: there is a value of this type at the offset, which is not used afterwards.
+                // SAFETY: there is a value of this type at the offset. It is not used afterwards.
                 unsafe { drop(memory.0.add(place.offset).as_ptr(), 1) };
             }
         });
     }
 }
 
-/// A row of a chunk, with the column offsets of a set of components, in the order of the set.
+/// The place of a set of components in a row of a chunk: the row, and the column offsets in the order of the set.
 ///
-/// Only an address: the code that passes it on is responsible for what may be done with it.
+/// A `RowPlace` is only an address. The code that creates it determines which accesses are allowed.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub struct RowPlace {
@@ -579,35 +582,35 @@ impl RowPlace {
         Self { chunk, offsets: offsets.as_ptr(), row }
     }
 
-    /// Returns the address of the first component.
+    /// Returns the address of the set's first component in the row.
     ///
     /// # Safety
     ///
-    /// - there is a first offset, of a column of `T` that has this row
+    /// - there is a first offset, and it is that of a column of `T` that has this row
     #[inline(always)]
     pub(crate) unsafe fn value<T>(self) -> *mut T {
-        // SAFETY: the offset exists, and leads to a column with this row.
+        // SAFETY: the first offset exists, and is that of a column with this row.
         unsafe { self.chunk.add(*self.offsets as usize).cast::<T>().add(self.row) }
     }
 
-    /// Returns the address of the first component, a value of `size` bytes.
+    /// Returns the address of the set's first component in the row, whose values have `size` bytes.
     ///
     /// # Safety
     ///
-    /// - there is a first offset, of a column of values of `size` bytes that has this row
+    /// - there is a first offset, and it is that of a column that has this row and values of `size` bytes
     #[inline(always)]
     pub(crate) unsafe fn bytes(self, size: usize) -> *mut u8 {
-        // SAFETY: the offset exists, and leads to a column with this row.
+        // SAFETY: the first offset exists, and is that of a column with this row.
         unsafe { self.chunk.add(*self.offsets as usize + self.row * size) }
     }
 
-    /// Returns the place `rows` rows further.
+    /// Returns the place of the same components `rows` rows further on.
     #[inline(always)]
     pub(crate) fn rows_after(self, rows: usize) -> Self {
         Self { row: self.row + rows, ..self }
     }
 
-    /// Returns the place with the first `count` components left out.
+    /// Returns the place without the first `count` components.
     #[inline(always)]
     pub(crate) fn after(self, count: usize) -> Self {
         Self { offsets: self.offsets.wrapping_add(count), ..self }

@@ -5,50 +5,51 @@
 //! 0                         ^ multiple of 64     ^                        chunk size
 //! ```
 //!
-//! Columns begin at cache lines, so that two columns never share a line and loops over them start aligned. If there are many
-//! small columns and the gaps would cost more than half of the capacity, columns are packed instead, as the alignment of their
-//! types allows.
+//! Columns begin at cache lines, so that two columns never share a line, and loops over them start aligned. With many small
+//! columns, the gaps may cost more than half of the capacity. Columns are then packed as closely as the alignment of their types
+//! allows.
 
 use std::num::NonZero;
 
-/// The size of a cache line, which columns are aligned to.
+/// The size of a cache line in bytes. Columns are aligned to it.
 const LINE: u32 = 64;
 const ID_SIZE: u64 = 8;
 
 /// The size and alignment of a component type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ColumnSize {
-    /// A multiple of the alignment. Zero for tags.
+    /// The size of a value: a multiple of the alignment, and zero for tags.
     pub(crate) size: u32,
-    /// A power of two.
+    /// The alignment of a value: a power of two.
     pub(crate) align: u32,
 }
 
 /// The capacity and the column offsets of a chunk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ChunkLayout {
-    /// The number of entities that fit: at least one.
+    /// The number of entities that fit in the chunk: at least one.
     pub(crate) capacity: u32,
-    /// The offset of each column. Ids are at 0. So are tags, which have no bytes: 0 is a multiple of every alignment.
+    /// The offset of each column. Offset 0 is that of the ids. Tags, which have no bytes, also have offset 0, because it is a
+    /// multiple of every alignment.
     pub(crate) offsets: Box<[u32]>,
 }
 
-/// The error that not even one entity fits in a chunk.
+/// The error that a chunk is too small for one entity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DoesNotFit {
-    /// The bytes that one entity needs, gaps included.
+    /// The number of bytes that one entity needs, including gaps.
     pub(crate) entity_bytes: usize,
-    /// The bytes of a chunk.
+    /// The size of a chunk in bytes.
     pub(crate) room: usize,
 }
 
-/// Divides a chunk among ids and columns. Chunks begin at multiples of 64 and of the largest alignment.
+/// Divides a chunk into ids and columns. Chunks begin at multiples of 64 and of the largest alignment.
 ///
-/// The capacity is the largest that fits, up to the limit.
+/// The capacity is as large as possible, up to the limit.
 ///
 /// # Errors
 ///
-/// [`DoesNotFit`] if not even one entity fits, or the alignment of a type is larger than the chunk.
+/// [`DoesNotFit`] if the chunk is too small for one entity, or the alignment of a type is larger than the chunk.
 pub(crate) fn chunk_layout(
     chunk_size: u32,
     capacity_limit: Option<NonZero<u32>>,
@@ -65,7 +66,7 @@ pub(crate) fn chunk_layout(
         let entity_bytes = usize::try_from(entity_bytes).unwrap_or(usize::MAX);
         return Err(DoesNotFit { entity_bytes, room: chunk_size as usize });
     }
-    // Capacities above the limit are never used, so the gaps cost nothing there: compare the limited capacities.
+    // The limited capacities are compared, because gaps have no cost if the limit is reached anyway.
     let at_lines = capacity(chunk_size, limit, columns, LINE);
     let (capacity, start) =
         if at_lines < packed - at_lines { (packed, 1) } else { (at_lines, LINE) };
@@ -75,8 +76,8 @@ pub(crate) fn chunk_layout(
 /// Returns the number of entities that fit, up to the limit, if columns begin at multiples of `start`.
 fn capacity(chunk_size: u32, limit: u32, columns: &[ColumnSize], start: u32) -> u32 {
     let entity_bytes = columns.iter().fold(ID_SIZE, |sum, c| sum.saturating_add(c.size.into()));
-    // Without gaps this many would fit, which also keeps the products below in bounds. More entities end later, so a binary
-    // search finds the largest number that fits.
+    // `may_fit` is the number of entities that would fit without gaps. It also keeps the products below in bounds. The columns of
+    // more entities end later, so a binary search finds the largest number that fits.
     let mut fits = 0;
     let mut may_fit = (u64::from(chunk_size) / entity_bytes).min(limit.into()) as u32;
     while fits < may_fit {
@@ -90,7 +91,7 @@ fn capacity(chunk_size: u32, limit: u32, columns: &[ColumnSize], start: u32) -> 
     fits
 }
 
-/// Returns the end of the last column, for this capacity.
+/// Returns the end of the last column for this capacity, if columns begin at multiples of `start`.
 fn end_of_columns(columns: &[ColumnSize], capacity: u32, start: u32) -> u64 {
     sized(columns).fold(u64::from(capacity) * ID_SIZE, |end, column| {
         array_start(end, column, start)
@@ -98,7 +99,7 @@ fn end_of_columns(columns: &[ColumnSize], capacity: u32, start: u32) -> u64 {
     })
 }
 
-/// Returns the offsets of the columns, for a capacity that fits.
+/// Returns the offsets of the columns for a capacity that fits, if columns begin at multiples of `start`.
 fn offsets(columns: &[ColumnSize], capacity: u32, start: u32) -> Box<[u32]> {
     let mut end = u64::from(capacity) * ID_SIZE;
     let offset = |column: &ColumnSize| {
@@ -113,7 +114,7 @@ fn offsets(columns: &[ColumnSize], capacity: u32, start: u32) -> Box<[u32]> {
     columns.iter().map(offset).collect()
 }
 
-/// Returns the first offset for an array after `end` bytes.
+/// Returns the offset of a column that follows `end` bytes.
 fn array_start(end: u64, column: &ColumnSize, start: u32) -> u64 {
     end.checked_next_multiple_of(column.align.max(start).into()).unwrap_or(u64::MAX)
 }
@@ -150,15 +151,15 @@ mod tests {
 
     #[test]
     fn entities_of_the_size_of_the_seeds() {
-        // Position, 12 bytes: 20 with the id. Without the gap there would be 819.
+        // Position: 12 bytes, and 20 with the id. Without the gap, 819 entities would fit.
         assert_eq!(laid_out(&floats(&[3])).capacity, 816);
-        // LocalToWorld, Position, Rotation, Scale: 112 bytes. Without gaps there would be 146.
+        // LocalToWorld, Position, Rotation, Scale: 112 bytes with the id. Without gaps, 146 entities would fit.
         let transform = laid_out(&floats(&[16, 3, 4, 3]));
         assert_eq!(transform.capacity, 144);
         assert_eq!(*transform.offsets, [1152, 10_368, 12_096, 14_400]);
-        // Five columns of 64 bytes: 320 and the id.
+        // Five columns of 64 bytes: 328 bytes with the id.
         assert_eq!(laid_out(&[column(64, 4); 5]).capacity, 16_384 / 328);
-        // A column as large as a chunk less the line of the id.
+        // One column that fills the chunk except for the cache line of the id.
         assert_eq!(laid_out(&[column(CHUNK - 64, 4)]).offsets[0], 64);
     }
 
@@ -182,17 +183,17 @@ mod tests {
 
     #[test]
     fn many_small_columns_are_packed() {
-        // At lines they would not fit at all.
+        // Columns that begin at cache lines would not fit.
         let thousand = laid_out(&floats(&[1; 1000]));
         assert_eq!(thousand.capacity, 4);
         assert_eq!(thousand.offsets[..3], [32, 48, 64]);
-        // With a limit of one they would fit, and stay where they fit.
+        // With a limit of one entity, columns that begin at cache lines fit, and are not packed.
         let hundred = chunk_layout(CHUNK, NonZero::new(1), &floats(&[1; 100])).unwrap();
         assert_eq!(hundred.offsets[..3], [64, 128, 192]);
-        // Here 63 would fit packed, and 32 at lines. That is just enough.
+        // Packed, 63 entities would fit. With columns at cache lines, 32 fit, which is more than half.
         let bytes = |count| laid_out(&vec![column(1, 1); count]);
         assert_eq!((bytes(252).capacity, bytes(252).offsets[0]), (32, 256));
-        // Here it would be 62, and 24.
+        // Packed, 62 entities fit. With columns at cache lines, 24 would fit, which is less than half.
         assert_eq!((bytes(253).capacity, bytes(253).offsets[1]), (62, 558));
     }
 
@@ -223,7 +224,7 @@ mod tests {
         assert_eq!(refused(&[column(u32::MAX, 1); 3]).entity_bytes, 8 + 3 * u32::MAX as usize);
     }
 
-    /// Returns the end of the arrays if each begins as early as possible.
+    /// Returns the end of the columns if each begins as early as possible.
     fn naive_end(columns: &[ColumnSize], capacity: u64, start: u64) -> u64 {
         let mut end = 8 * capacity;
         for column in columns.iter().filter(|column| column.size > 0) {
@@ -269,7 +270,8 @@ mod tests {
             }
             prop_assert!(end <= size);
             prop_assert!(capacity >= 1 && capacity <= most);
-            // One more would not fit, neither at lines nor, if lines cost too much, packed.
+            // One more entity would not fit with columns at cache lines, nor packed if cache lines cost more than half of the
+            // capacity.
             let at_lines = layout.offsets.iter().all(|offset| offset % LINE == 0);
             let start = if at_lines { 64 } else { 1 };
             let fits = |n, start| n <= most && naive_end(&columns, n, start) <= size;

@@ -1,23 +1,23 @@
-//! The lists that chunks are in: opening, listing and retiring chunks.
+//! The lists of chunks: adding chunks to the lists of archetypes and groups, and removing them.
 
 use super::Storage;
 use super::arena::{ChunkMemory, OutOfMemory};
 use super::chunk::{Chunk, ChunkValues, NOWHERE};
 
 impl Storage {
-    /// Opens an empty chunk in a group of an archetype, or in the archetype if it has no groups.
+    /// Creates an empty chunk in a group, or in the archetype if it has no groups.
     #[cold]
     pub(crate) fn open_chunk_in(&mut self, archetype: u32, group: u32) -> Result<u32, OutOfMemory> {
         debug_assert_eq!(self.archetypes[archetype].groups == NOWHERE, group == NOWHERE);
         let (settings, shape) = (&self.settings, &self.archetypes[archetype].shape);
         let memory = settings.arena.allocate(settings.chunk_size, shape.align)?;
-        // Runs user code. Nothing has changed yet.
+        // Creating the chunk components runs user code. Nothing has changed yet.
         let values = ChunkValues::initial(self.archetypes[archetype].shape.values.as_ref());
         Ok(self.list_chunk(archetype, group, memory, values))
     }
 
-    /// Opens an empty chunk with this memory in a group of an archetype, or in the archetype if it has no groups. The archetype
-    /// has no chunk components.
+    /// Creates an empty chunk with the given memory in a group, or in the archetype if it has no groups. The archetype has no
+    /// chunk components.
     pub(crate) fn open_chunk_with(
         &mut self,
         archetype: u32,
@@ -30,7 +30,7 @@ impl Storage {
         self.list_chunk(archetype, group, memory, ChunkValues::NONE)
     }
 
-    /// Creates an empty chunk and adds it to all lists.
+    /// Creates an empty chunk, and adds it to the lists of its archetype and group.
     fn list_chunk(
         &mut self,
         archetype: u32,
@@ -47,7 +47,7 @@ impl Storage {
         number
     }
 
-    /// Adds a chunk that is in no list to those of its archetype and its group.
+    /// Adds a chunk that is in no list to the lists of its archetype and group.
     pub(super) fn enlist_chunk(&mut self, number: u32) {
         let chunk = &mut self.chunks[number];
         let (archetype, group) = (chunk.archetype, chunk.group);
@@ -59,8 +59,8 @@ impl Storage {
         }
     }
 
-    /// Removes a chunk from all lists, without dropping its values. Shared values that no other chunk has are
-    /// [unused](super::SharedValues::take_unused) then.
+    /// Removes a chunk from all lists, without dropping its values. Shared values that no other chunk has become
+    /// [unused](super::SharedValues::take_unused).
     pub(crate) fn retire_chunk(&mut self, number: u32) -> Chunk {
         let chunk = self.chunks.remove(number);
         let owner = &mut self.archetypes[chunk.archetype];
@@ -75,14 +75,15 @@ impl Storage {
         chunk
     }
 
-    /// Removes a chunk from all lists, and recycles the memory of its metadata. Its memory, chunk components and rows remain.
+    /// Removes a chunk from all lists, and recycles the memory of its metadata. The returned chunk keeps its memory, its chunk
+    /// components and its rows.
     pub(crate) fn close_chunk(&mut self, number: u32) -> Chunk {
         let mut chunk = self.retire_chunk(number);
         self.chunks.recycle(&mut chunk);
         chunk
     }
 
-    /// Removes the chunk at a place from the list of chunks with room.
+    /// Removes the chunk at a position from the list of chunks with room of its group or archetype.
     pub(crate) fn leave_room_list(&mut self, archetype: u32, group: u32, place: u32) {
         self.room_changes += 1;
         let rooms = self.archetypes.rooms_mut(archetype, group);
@@ -92,7 +93,7 @@ impl Storage {
         }
     }
 
-    /// Adds a chunk to the list of chunks with room, unless it is in it.
+    /// Adds a chunk to the list of chunks with room, unless the list contains it.
     pub(crate) fn note_room(&mut self, number: u32) {
         let chunk = &mut self.chunks[number];
         if chunk.room_place == NOWHERE {
@@ -113,7 +114,7 @@ impl Storage {
     }
 }
 
-/// Converts the length of a list to the place of the next element.
+/// Converts the length of a list to the position of the element that is pushed next.
 pub(crate) fn list_place(length: usize) -> u32 {
     u32::try_from(length).expect("fewer chunks than entities")
 }

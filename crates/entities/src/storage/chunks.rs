@@ -1,4 +1,4 @@
-//! All chunks of a world, by number, and the vector that keeps them readable for jobs.
+//! All chunks of a world by number, and the vector that keeps them readable for jobs while it grows.
 
 #![expect(unsafe_code, reason = "unchecked access to existing chunks, while jobs read others")]
 
@@ -22,18 +22,18 @@ use crate::component::ComponentType;
 use crate::entity::Entity;
 use crate::version::Version;
 
-/// The address of a chunk's memory, and its archetype: enough to find a value.
+/// The address of a chunk's memory and the number of its archetype, which suffice to find a value.
 #[derive(Clone, Copy)]
 pub(crate) struct ChunkAddress {
     pub(super) data: NonNull<u8>,
     pub(crate) archetype: u32,
 }
 
-// SAFETY: it holds an address, and a `Chunk`, which is `Send`, may be sent with the memory at that address.
+// SAFETY: a `ChunkAddress` holds an address. A `Chunk` is `Send`, so the memory at the address may be used by another thread.
 unsafe impl Send for ChunkAddress {}
 
 impl ChunkAddress {
-    /// Returns the address of the memory.
+    /// Returns the address of the chunk's memory as a number.
     #[inline]
     pub(crate) fn addr(self) -> NonZero<usize> {
         self.data.addr()
@@ -46,27 +46,27 @@ impl ChunkAddress {
     }
 }
 
-/// All chunks of a world. A chunk keeps its number as long as it has entities.
+/// All chunks of a world. A chunk keeps its number until it is removed.
 #[derive(Default)]
 pub(crate) struct Chunks {
     chunks: StableVec<Option<Chunk>>,
-    /// The addresses of all chunks once more, close together. Random lookups in a large world would otherwise need all of
-    /// `chunks` in the cache.
+    /// A compact copy of the addresses of all chunks. Without it, random lookups in a large world would need all of `chunks` in
+    /// the cache.
     pub(super) addresses: Vec<ChunkAddress>,
     /// The free numbers. The last one is used next.
     pub(super) free: Vec<u32>,
-    /// The number of chunks that ever existed.
+    /// The number of chunks that were ever created.
     sequence: u64,
-    /// True after a fork: memory may be shared.
+    /// True after a fork, when chunks may share their memory.
     may_be_shared: bool,
-    /// The chunks that may have one version for all columns.
+    /// A superset of the chunks that have one version for all columns.
     pub(super) uniform: UniformChunks,
-    /// Metadata memory of removed chunks.
+    /// The metadata memory of removed chunks, for reuse.
     pub(super) pool: MetadataPool,
 }
 
 impl Chunks {
-    /// Adds a chunk. `make` gets the sequence number of the chunk and the recycled memory.
+    /// Adds a chunk, and returns its number. `make` gets the sequence number of the chunk and the recycled memory.
     pub(crate) fn insert(&mut self, make: impl FnOnce(u64, &mut MetadataPool) -> Chunk) -> u32 {
         self.sequence += 1;
         let chunk = make(self.sequence, &mut self.pool);
@@ -83,12 +83,12 @@ impl Chunks {
         number
     }
 
-    /// Declares that jobs read metadata of chunks through pointers from now on, even when chunks are added.
+    /// Declares that from now on jobs may read the metadata of chunks through pointers, even while chunks are added.
     pub(crate) fn stay(&self) {
         self.chunks.stay();
     }
 
-    /// Reserves memory for more chunks.
+    /// Reserves memory for `more` chunks.
     pub(crate) fn expect(&mut self, more: usize) {
         let more = more.saturating_sub(self.free.len());
         self.chunks.reserve(more);
@@ -100,23 +100,23 @@ impl Chunks {
         self.place_mut(number).take().expect("a chunk of this number")
     }
 
-    /// Recycles the metadata memory of a removed chunk. The chunk has no versions and masks then.
+    /// Recycles the metadata memory of a removed chunk, which afterwards has no versions and no masks.
     pub(super) fn recycle(&mut self, chunk: &mut Chunk) {
-        // Each chunk has two pieces of memory, possibly of the same size.
+        // Each chunk has two pieces of metadata memory, versions and masks, which may have the same size.
         let most = 2 * self.chunks.len();
         chunk.versions.recycle(&mut self.pool, most);
         chunk.enabled.recycle(&mut self.pool, most);
     }
 
-    /// Returns the place of one chunk. Jobs may be reading the others.
+    /// Returns the element of one chunk, without borrowing others, which jobs may be reading.
     #[inline]
     fn place_mut(&mut self, number: u32) -> &mut Option<Chunk> {
         assert!((number as usize) < self.chunks.len());
-        // SAFETY: the number is in bounds. Only this element is borrowed, and jobs read none that the world changes.
+        // SAFETY: the number is in bounds. Only this element is borrowed, and jobs do not read chunks that the world changes.
         unsafe { &mut *self.chunks.as_mut_ptr().add(number as usize) }
     }
 
-    /// Removes all chunks.
+    /// Removes all chunks, and returns the elements of all numbers.
     pub(crate) fn take_all(&mut self) -> Vec<Option<Chunk>> {
         self.free.clear();
         self.addresses.clear();
@@ -129,26 +129,26 @@ impl Chunks {
         self.chunks.get(number as usize)?.as_ref()
     }
 
-    /// Returns the entities of rows.
+    /// Returns the entities in a range of rows.
     #[inline]
     pub(crate) fn entities_in(&self, run: RowRange) -> &[Entity] {
         &self[run.chunk].entities()[run.first as usize..][..run.rows as usize]
     }
 
-    /// Returns the address of an existing chunk.
+    /// Returns the address of a chunk's memory, and its archetype.
     ///
     /// # Safety
     ///
-    /// - the chunk exists: its number comes from the entity table or from a list of an archetype
+    /// - the chunk exists: its number comes from the entity table or from the list of an archetype
     #[inline]
     pub(crate) unsafe fn address(&self, number: u32) -> ChunkAddress {
         debug_assert_eq!(self[number].data, self.addresses[number as usize].data);
-        // SAFETY: the number is that of an existing chunk, and there is an address for each.
+        // SAFETY: the chunk exists, and `addresses` has an element for each number.
         unsafe { *self.addresses.get_unchecked(number as usize) }
     }
 
-    /// Gives a shared chunk memory of its own, which `copy` makes, and returns the old memory. Returns `None` if the chunk is
-    /// unshared by now.
+    /// Replaces the memory of a shared chunk with a copy from `copy`, and returns the old memory. Returns `None` if the chunk is
+    /// no longer shared.
     #[cold]
     pub(crate) fn unshare<E>(
         &mut self,
@@ -166,14 +166,14 @@ impl Chunks {
         Ok(Some(shared))
     }
 
-    /// Moves a chunk to another archetype, with all its rows.
+    /// Moves a chunk and all its rows to another archetype.
     ///
     /// # Safety
     ///
-    /// - there is a chunk of this number
-    /// - `shape` is that of the archetype that `transfer` leads to, which outlives the chunk
-    /// - `transfer` begins at the archetype of the chunk, and [keeps chunks whole](Transfer::whole), or the columns were moved
-    ///   as it [lists](Transfer::repacks)
+    /// - a chunk with this number exists
+    /// - `shape` is the shape of the archetype that `transfer` leads to, which outlives the chunk
+    /// - `transfer` begins at the archetype of the chunk, and [keeps chunks whole](Transfer::whole), or the caller has moved the
+    ///   columns as it [lists](Transfer::repacks)
     #[inline]
     pub(crate) unsafe fn change_archetype(
         &mut self,
@@ -183,11 +183,11 @@ impl Chunks {
         version: Version,
     ) {
         assert!((number as usize) < self.chunks.len());
-        // SAFETY: the number is in bounds. Other elements are not borrowed: jobs may be reading them.
+        // SAFETY: the number is in bounds. Other elements are not borrowed, because jobs may be reading them.
         let place = unsafe { &mut *self.chunks.as_mut_ptr().add(number as usize) };
         let chunk = place.as_mut().expect("a chunk of this number");
         let pool = &mut self.pool;
-        // SAFETY: the contract of this function is that of the method.
+        // SAFETY: this function has the same contract as the method, and the chunk exists.
         unsafe { chunk.change_archetype(transfer.to, shape, transfer, version, pool) };
         self.addresses[number as usize].archetype = transfer.to;
     }
@@ -200,11 +200,11 @@ impl Chunks {
         prefetch(chunk.wrapping_add(size_of::<Chunk>() / 2));
     }
 
-    /// Returns an existing chunk.
+    /// Returns a chunk that exists, without a check.
     ///
     /// # Safety
     ///
-    /// - the chunk exists: its number comes from the entity table or from a list of an archetype
+    /// - the chunk exists: its number comes from the entity table or from the list of an archetype
     #[inline]
     pub(crate) unsafe fn get_unchecked(&self, number: u32) -> &Chunk {
         debug_assert!(self.get(number).is_some());
@@ -212,30 +212,30 @@ impl Chunks {
         unsafe { self.chunks.get_unchecked(number as usize).as_ref().unwrap_unchecked() }
     }
 
-    /// Returns an existing chunk, mutably. No job uses the chunk. Otherwise use [`get_unchecked`](Self::get_unchecked), and
-    /// record writes with [`note_written_beside`](Chunk::note_written_beside).
+    /// Returns a chunk that exists, mutably and without a check. No job may use the chunk. If jobs do, use
+    /// [`get_unchecked`](Self::get_unchecked), and record writes with [`note_written_beside`](Chunk::note_written_beside).
     ///
     /// # Safety
     ///
-    /// - the chunk exists: its number comes from the entity table or from a list of an archetype
+    /// - the chunk exists: its number comes from the entity table or from the list of an archetype
     #[inline]
     pub(crate) unsafe fn get_unchecked_mut(&mut self, number: u32) -> &mut Chunk {
         debug_assert!(self.get(number).is_some());
-        // SAFETY: the chunk exists. No other element is borrowed: jobs may be reading them.
+        // SAFETY: the chunk exists. No other element is borrowed, because jobs may be reading them.
         unsafe { (*self.chunks.as_mut_ptr().add(number as usize)).as_mut().unwrap_unchecked() }
     }
 
-    /// Returns the address of the chunks, each at the place of its number. The places of free numbers are empty.
+    /// Returns the address of the array of chunks, which is indexed by number. The elements of free numbers are `None`.
     #[inline]
     pub(crate) fn as_ptr(&self) -> *const Chunk {
         self.chunks.as_ptr().cast()
     }
 
-    /// Returns two existing chunks, mutably.
+    /// Returns two chunks that exist, mutably and without a check.
     ///
     /// # Safety
     ///
-    /// - both chunks exist: their numbers come from the entity table or from lists of archetypes
+    /// - both chunks exist: their numbers come from the entity table or from the lists of archetypes
     /// - the numbers differ
     #[inline]
     pub(crate) unsafe fn get_pair_unchecked_mut(
@@ -245,7 +245,7 @@ impl Chunks {
     ) -> [&mut Chunk; 2] {
         debug_assert!(one != other && self.get(one).is_some() && self.get(other).is_some());
         let chunks = self.chunks.as_mut_ptr();
-        // SAFETY: both chunks exist, and differ. No other element is borrowed: jobs may be reading them.
+        // SAFETY: both chunks exist, and their numbers differ. No other element is borrowed, because jobs may be reading them.
         [one, other]
             .map(|number| unsafe { (*chunks.add(number as usize)).as_mut().unwrap_unchecked() })
     }
@@ -254,20 +254,20 @@ impl Chunks {
         (0..).zip(self.chunks.iter()).filter_map(|(number, chunk)| Some((number, chunk.as_ref()?)))
     }
 
-    /// Iterates over all chunks, mutably. No job is reading them.
+    /// Iterates over all chunks mutably. No job may be reading them.
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (u32, &mut Chunk)> {
         let places = self.places_mut();
         (0..).zip(places).filter_map(|(number, chunk)| Some((number, chunk.as_mut()?)))
     }
 
-    /// Returns the places of all chunks. No job is reading them.
+    /// Returns the elements of all numbers mutably. No job may be reading them.
     fn places_mut(&mut self) -> &mut [Option<Chunk>] {
         let len = self.chunks.len();
-        // SAFETY: the elements are initialised, and borrowed with `self`.
+        // SAFETY: the elements are initialised, and the result borrows `self` mutably.
         unsafe { slice::from_raw_parts_mut(self.chunks.as_mut_ptr(), len) }
     }
 
-    /// Creates the chunks of a fork, with shared memory or the given copies, which are sorted by number.
+    /// Creates the chunks of a fork, which share memory or have the given copies. The copies are sorted by number.
     pub(crate) fn fork(&mut self, copies: Vec<ChunkCopy>) -> Self {
         self.may_be_shared = true;
         let mut copies = copies.into_iter().peekable();
@@ -286,13 +286,13 @@ impl Chunks {
         Self { chunks, addresses, free, sequence, may_be_shared: true, uniform, pool }
     }
 
-    /// Returns whether any chunk may share its memory with a fork.
+    /// Returns whether a chunk of this world may share its memory with a fork.
     #[inline]
     pub(crate) fn may_be_shared(&self) -> bool {
         self.may_be_shared
     }
 
-    /// Returns whether any of these chunks may share its memory with a fork.
+    /// Returns whether one of these chunks may share its memory with a fork.
     pub(crate) fn may_share_one(&self, numbers: &[u32]) -> bool {
         self.may_be_shared && numbers.iter().any(|&number| self[number].may_be_shared())
     }
@@ -303,7 +303,8 @@ impl Chunks {
         self.uniform.note(number);
     }
 
-    /// [Writes out](super::versions::ChunkVersions::write_out) the versions of these chunks.
+    /// [Writes out](super::versions::ChunkVersions::write_out) the versions of those chunks that have one version for all
+    /// columns.
     pub(crate) fn write_out_versions(&self, numbers: &[u32]) {
         self.uniform.take(numbers, |number| self[number].versions.write_out());
         debug_assert!(numbers.iter().all(|&number| !self[number].versions.is_uniform()));
@@ -323,7 +324,7 @@ impl Index<u32> for Chunks {
     }
 }
 
-/// Like [`get_unchecked_mut`](Chunks::get_unchecked_mut), with a check: no job uses the chunk.
+/// Returns a chunk mutably, like [`get_unchecked_mut`](Chunks::get_unchecked_mut), but with a check. No job may use the chunk.
 impl IndexMut<u32> for Chunks {
     #[inline]
     fn index_mut(&mut self, number: u32) -> &mut Chunk {
@@ -331,9 +332,9 @@ impl IndexMut<u32> for Chunks {
     }
 }
 
-/// Lookups that skip checks, since a storage keeps its parts consistent.
+/// Lookups of entities and chunks. They skip checks, because a storage keeps its parts consistent.
 impl Storage {
-    /// Returns the address of an entity's value of a component type.
+    /// Returns the address of an entity's component of a type.
     #[inline]
     pub(crate) fn find(&self, entity: Entity, ty: ComponentType) -> Option<*mut u8> {
         let location = self.table.locate(entity)?;
@@ -342,7 +343,7 @@ impl Storage {
         Some(chunk.column(entry.offset).wrapping_add(location.row as usize * ty.0.size))
     }
 
-    /// Returns the number of the archetype at a location from this storage's entity table.
+    /// Returns the archetype of the chunk at a location, which comes from the entity table of this storage.
     #[inline]
     pub(crate) fn archetype_at(&self, location: Location) -> u32 {
         self.located(location).archetype
@@ -350,26 +351,26 @@ impl Storage {
 
     #[inline]
     fn located(&self, location: Location) -> ChunkAddress {
-        // SAFETY: the location comes from the entity table, which names only existing chunks.
+        // SAFETY: the location comes from the entity table, which refers only to existing chunks.
         unsafe { self.chunks.address(location.chunk) }
     }
 
-    /// Returns a chunk of an archetype without groups that has room and is unshared. Opens one if necessary.
+    /// Returns a chunk with room, in unshared memory, of an archetype without groups. Creates one if necessary.
     #[inline]
     pub(crate) fn chunk_with_room(&mut self, archetype: u32) -> Result<u32, OutOfMemory> {
         let Some(&number) = self.archetypes[archetype].with_room.last() else {
             return self.open_chunk_in(archetype, NOWHERE);
         };
-        // SAFETY: archetypes list only existing chunks.
+        // SAFETY: the lists of archetypes contain only existing chunks.
         unsafe { self.make_unique_unchecked(number)? };
         Ok(number)
     }
 
-    /// Makes the memory of an existing chunk unshared, before it is written.
+    /// Makes the memory of a chunk unshared, so that it can be written.
     ///
     /// # Safety
     ///
-    /// - the chunk exists: its number comes from the entity table or from a list of an archetype
+    /// - the chunk exists: its number comes from the entity table or from the list of an archetype
     #[inline]
     pub(crate) unsafe fn make_unique_unchecked(&mut self, number: u32) -> Result<(), OutOfMemory> {
         // SAFETY: the chunk exists.
@@ -382,14 +383,14 @@ impl Storage {
 
 /// A vector that can grow while jobs read its elements through pointers.
 ///
-/// When it grows, the elements move, but their bytes also stay at the old addresses. Jobs read only what does not change while
-/// they run, so that both copies are equally good. The old memory, at most as much as the new, is freed with the vector. Before
-/// the first job, nothing is kept.
+/// When the vector grows, its elements move to new memory, but their bytes also remain at the old addresses. Jobs read only
+/// elements that do not change while they run, so that both copies are equal. The old memory, together at most as large as the
+/// new, is freed with the vector. Before the first job, no old memory is kept.
 pub(crate) struct StableVec<T> {
     list: Vec<T>,
-    /// Memory that the vector has outgrown.
+    /// The old memory, from before the vector has grown.
     left: Vec<Vec<MaybeUninit<T>>>,
-    /// True if elements may be read through pointers.
+    /// True if jobs may read elements through pointers.
     stays: AtomicBool,
 }
 
@@ -399,7 +400,7 @@ impl<T> StableVec<T> {
         self.list.push(element);
     }
 
-    /// Reserves memory for more elements.
+    /// Reserves memory for `more` elements.
     #[inline]
     pub(crate) fn reserve(&mut self, more: usize) {
         if more > self.list.capacity() - self.list.len() {
@@ -415,8 +416,8 @@ impl<T> StableVec<T> {
         let len = self.list.len();
         let mut list = Vec::with_capacity((len + more).max(2 * self.list.capacity()));
         let mut old = ManuallyDrop::new(std::mem::take(&mut self.list));
-        // SAFETY: the new vector has room for all elements, apart from the old memory. It alone owns them afterwards: the old
-        // memory counts as uninitialised.
+        // SAFETY: the new vector has room for all elements, and does not overlap the old memory. Afterwards only the new vector
+        // owns the elements, because the old memory counts as uninitialised.
         unsafe {
             ptr::copy_nonoverlapping(old.as_ptr(), list.as_mut_ptr(), len);
             list.set_len(len);
@@ -425,19 +426,19 @@ impl<T> StableVec<T> {
         self.list = list;
     }
 
-    /// Declares that elements may be read through pointers from now on.
+    /// Declares that from now on jobs may read elements through pointers.
     pub(crate) fn stay(&self) {
-        // Relaxed: growing takes `&mut self`.
+        // Relaxed: `grow`, which reads the flag, takes `&mut self`.
         self.stays.store(true, Ordering::Relaxed);
     }
 
-    /// Returns the address of the elements, without borrowing any: jobs may be reading them.
+    /// Returns the address of the elements without borrowing any of them, because jobs may be reading them.
     #[inline(always)]
     pub(crate) fn as_mut_ptr(&mut self) -> *mut T {
         self.list.as_mut_ptr()
     }
 
-    /// Removes all elements. No job is reading them.
+    /// Removes and returns all elements. No job may be reading them.
     pub(crate) fn take_all(&mut self) -> Vec<T> {
         self.left.clear();
         std::mem::take(&mut self.list)
@@ -478,7 +479,7 @@ mod tests {
         for at in 0..1000 {
             list.push(at.to_string());
         }
-        // SAFETY: the old memory is kept, and nothing changes it.
+        // SAFETY: the old memory is kept, and nothing writes to it.
         assert_eq!(unsafe { &*first }, "first");
         assert_eq!((list.len(), &*list[0], &*list[1000]), (1001, "first", "999"));
         assert_ne!(first, &raw const list[0]);

@@ -1,4 +1,4 @@
-//! The enabled bits of a chunk: which rows have an enableable component enabled.
+//! The enabled bits of a chunk, which determine the rows whose enableable components are enabled.
 
 #![expect(unsafe_code, reason = "memory whose address jobs keep")]
 
@@ -8,21 +8,21 @@ use std::{mem, slice};
 use super::row_moves::RowMove;
 use super::versions::{MetadataPool, allocate, free};
 
-/// A mask per enableable type of a chunk, with a bit per row: one if the component is enabled.
+/// The enabled bits of a chunk: for each enableable type a mask with one bit per row, which is one if the component is enabled.
 ///
 /// ```text
 /// mask 0: word 0 (rows 0 to 63), word 1 (rows 64 to 127), …
 /// mask 1: word 0, word 1, …
 /// ```
 ///
-/// **Invariant:** bits of rows behind the last are zero.
+/// **Invariant:** bits after the last row are zero.
 pub(crate) struct EnabledMasks {
     words: NonNull<u64>,
     masks: u32,
     words_each: u32,
 }
 
-// SAFETY: it owns its memory, as a box does.
+// SAFETY: `EnabledMasks` owns its memory, as a box does.
 unsafe impl Send for EnabledMasks {}
 
 impl EnabledMasks {
@@ -42,25 +42,25 @@ impl EnabledMasks {
             Self { words: NonNull::dangling(), masks, words_each: capacity.div_ceil(u64::BITS) };
         if let Some(bytes) = all.bytes() {
             let memory = allocate(bytes);
-            // SAFETY: the memory was allocated for this number of bytes.
+            // SAFETY: the memory was allocated with `bytes` bytes.
             unsafe { memory.write_bytes(0, bytes) };
             all.words = memory.cast();
         }
         all
     }
 
-    /// Returns the size of the memory, or `None` if none is needed.
+    /// Returns the size of the memory in bytes, or `None` if there are no masks.
     fn bytes(&self) -> Option<usize> {
         let words = self.masks as usize * self.words_each as usize;
         (words > 0).then_some(words * size_of::<u64>())
     }
 
-    /// Returns the memory to the pool, which keeps up to `most` pieces of a size. There are no masks left then.
+    /// Returns the memory to the pool, which keeps up to `most` pieces of a size. Afterwards there are no masks.
     pub(super) fn recycle(&mut self, memory: &mut MetadataPool, most: usize) {
         let none = Self { words: NonNull::dangling(), masks: 0, words_each: 0 };
         let gone = mem::ManuallyDrop::new(mem::replace(self, none));
         if let Some(bytes) = gone.bytes() {
-            // SAFETY: the memory was allocated for this number of bytes, and is not used afterwards.
+            // SAFETY: the memory was allocated with `bytes` bytes, and is not used afterwards.
             unsafe { memory.give_back(gone.words.cast(), bytes, most) };
         }
     }
@@ -71,7 +71,7 @@ impl EnabledMasks {
         self.masks == 0
     }
 
-    /// Returns whether this is the memory for such masks and this capacity.
+    /// Returns whether the memory has the size for this number of masks and this capacity.
     pub(crate) fn is_for(&self, masks: usize, capacity: u32) -> bool {
         self.masks as usize == masks && self.words_each == capacity.div_ceil(u64::BITS)
     }
@@ -85,15 +85,15 @@ impl EnabledMasks {
         unsafe { slice::from_raw_parts(self.words.add(mask as usize * each).as_ptr(), each) }
     }
 
-    /// Reads a word of a mask without borrowing others, which jobs may be changing.
+    /// Reads one word of a mask, without borrowing other words, which jobs may be changing.
     #[inline]
     pub(crate) fn word(&self, mask: u32, at: usize) -> u64 {
         assert!(mask < self.masks && at < self.words_each as usize);
-        // SAFETY: the mask exists, and has this word, which is initialised.
+        // SAFETY: the mask exists and has this word, which is initialised.
         unsafe { self.words.add(mask as usize * self.words_each as usize + at).read() }
     }
 
-    /// Returns the address of the words of a mask, which never changes, or null if there is no such mask.
+    /// Returns the address of the words of a mask, or null if there is no such mask. The address never changes.
     #[inline]
     pub(crate) fn address(&self, mask: u32) -> *mut u64 {
         if mask >= self.masks {
@@ -104,11 +104,11 @@ impl EnabledMasks {
 
     #[inline]
     pub(super) fn words_mut(&mut self, mask: u32) -> &mut [u64] {
-        // SAFETY: the masks are borrowed mutably.
+        // SAFETY: `self` is borrowed mutably, so nothing else uses the mask.
         unsafe { self.words_alone(mask) }
     }
 
-    /// Returns the words of a mask, mutably, while jobs may be using other masks.
+    /// Returns the words of a mask mutably, while jobs may be using other masks.
     ///
     /// # Safety
     ///
@@ -121,7 +121,7 @@ impl EnabledMasks {
     unsafe fn words_alone(&self, mask: u32) -> &mut [u64] {
         assert!(mask < self.masks);
         let each = self.words_each as usize;
-        // SAFETY: the mask exists, with `words_each` initialised words that nothing else uses.
+        // SAFETY: the mask exists and has `words_each` initialised words. The caller ensures that nothing else uses them.
         unsafe { slice::from_raw_parts_mut(self.words.add(mask as usize * each).as_ptr(), each) }
     }
 
@@ -133,11 +133,11 @@ impl EnabledMasks {
     #[inline]
     pub(crate) fn set(&mut self, mask: u32, row: u32, enabled: bool) {
         assert!(mask < self.masks && row / u64::BITS < self.words_each);
-        // SAFETY: the mask exists, and has a word for the row. The masks are borrowed mutably.
+        // SAFETY: the mask exists and has a word for the row. `self` is borrowed mutably, so nothing else uses the mask.
         unsafe { self.set_from(mask * self.words_each, row, enabled) };
     }
 
-    /// Returns the number of the first word of a mask, in a chunk of this capacity.
+    /// Returns the index of the first word of a mask, in a chunk of this capacity.
     pub(crate) fn first_word(mask: u32, capacity: u32) -> u32 {
         mask * capacity.div_ceil(u64::BITS)
     }
@@ -152,18 +152,18 @@ impl EnabledMasks {
     pub(crate) unsafe fn set_from(&self, first_word: u32, row: u32, enabled: bool) {
         let at = first_word as usize + (row / u64::BITS) as usize;
         debug_assert!(at < self.masks as usize * self.words_each as usize);
-        // SAFETY: the word is one of the mask, is initialised, and nothing else uses the mask.
+        // SAFETY: the word belongs to the mask, so it is initialised, and nothing else uses it.
         let word = unsafe { &mut *self.words.add(at).as_ptr() };
         let shift = row % u64::BITS;
         *word = *word & !(1 << shift) | u64::from(enabled) << shift;
     }
 
-    /// Returns the number of enabled rows.
+    /// Returns the number of enabled rows in a mask.
     pub(crate) fn count(&self, mask: u32) -> u32 {
         self.words(mask).iter().map(|word| word.count_ones()).sum()
     }
 
-    /// Enables or disables contiguous rows, for one type, while jobs may be using other masks.
+    /// Enables or disables contiguous rows in one mask, while jobs may be using other masks.
     ///
     /// # Safety
     ///
@@ -174,7 +174,7 @@ impl EnabledMasks {
         set_bits(words, first, rows, enabled);
     }
 
-    /// Enables or disables some of 64 rows, for one type: those with a bit in `rows`. Jobs may be using other masks.
+    /// Enables or disables the rows with a bit in `rows`, among the 64 rows of a word of one mask. Jobs may be using other masks.
     ///
     /// # Safety
     ///
@@ -186,7 +186,7 @@ impl EnabledMasks {
         if enabled { *word |= rows } else { *word &= !rows }
     }
 
-    /// Copies the bits of contiguous rows to disjoint ones, or to the same.
+    /// Copies the bits of contiguous rows to other rows, in all masks. The two ranges are disjoint or equal.
     pub(crate) fn copy_rows(&mut self, from: u32, to: u32, rows: u32) {
         for mask in 0..self.masks {
             let words = self.words_mut(mask);
@@ -197,15 +197,15 @@ impl EnabledMasks {
         }
     }
 
-    /// Enables new rows, or clears the bits of removed ones, for all types.
+    /// Enables contiguous rows, or clears their bits, in all masks.
     pub(crate) fn set_all_rows(&mut self, first: u32, rows: u32, enabled: bool) {
         for mask in 0..self.masks {
             set_bits(self.words_mut(mask), first, rows, enabled);
         }
     }
 
-    /// Copies the bits of contiguous rows that arrive from another chunk. `kept` pairs their and our masks of the same type;
-    /// `new` types are enabled.
+    /// Copies the bits of contiguous rows that arrive from another chunk. `kept` pairs the masks of the other chunk with those of
+    /// this chunk. In the masks of `new`, the rows are enabled.
     pub(crate) fn follow_rows(
         &mut self,
         moved: RowMove,
@@ -225,8 +225,8 @@ impl EnabledMasks {
         }
     }
 
-    /// Adapts the masks to another archetype, with this number of masks and this capacity. `kept` pairs the old and new masks
-    /// of the same type; `new` types are enabled in all rows.
+    /// Adapts the masks to another archetype, with this number of masks and this capacity. `kept` pairs the old and the new masks
+    /// of a type. In the masks of `new`, all rows are enabled.
     pub(super) fn rearrange(
         &mut self,
         (masks, capacity): (usize, u32),
@@ -247,7 +247,7 @@ impl EnabledMasks {
         for &mask in new {
             set_bits(all.words_mut(mask), 0, rows, true);
         }
-        // No limit: there are at most as many pieces of a size as there were chunks with it.
+        // No limit is needed: there are at most as many pieces of a size as there were chunks with it.
         self.recycle(memory, usize::MAX);
         *self = all;
     }
@@ -275,12 +275,12 @@ pub(super) fn set_bits(words: &mut [u64], first: u32, count: u32, on: bool) {
     words[first_word + 1..last_word].fill(if on { u64::MAX } else { 0 });
 }
 
-/// Splits `count` bits into pieces of up to 64: start and length of each.
+/// Splits `count` bits into pieces of up to 64 bits. Yields the start and the length of each.
 fn words_of(count: u32) -> impl Iterator<Item = (u32, u32)> {
     (0..count).step_by(64).map(move |at| (at, (count - at).min(64)))
 }
 
-/// Reads up to 64 bits from any position. Higher bits are zero.
+/// Reads up to 64 bits, which may begin in the middle of a word. The remaining bits of the result are zero.
 fn read_bits(words: &[u64], first: u32, count: u32) -> u64 {
     debug_assert!((1..=64).contains(&count));
     let (word, low) = ((first / 64) as usize, first % 64);
@@ -291,7 +291,7 @@ fn read_bits(words: &[u64], first: u32, count: u32) -> u64 {
     bits & (u64::MAX >> (64 - count))
 }
 
-/// Writes up to 64 bits to any position. Higher bits of `bits` are zero.
+/// Writes up to 64 bits, which may begin in the middle of a word. The remaining bits of `bits` are zero.
 fn write_bits(words: &mut [u64], first: u32, count: u32, bits: u64) {
     debug_assert!((1..=64).contains(&count));
     let (word, low) = ((first / 64) as usize, first % 64);
@@ -316,7 +316,7 @@ impl Clone for EnabledMasks {
 impl Drop for EnabledMasks {
     fn drop(&mut self) {
         if let Some(bytes) = self.bytes() {
-            // SAFETY: the memory was allocated for this number of bytes, and is not used afterwards.
+            // SAFETY: the memory was allocated with `bytes` bytes, and is not used afterwards.
             unsafe { free(self.words.cast(), bytes) };
         }
     }

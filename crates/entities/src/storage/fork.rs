@@ -1,4 +1,4 @@
-//! Copy on write: forks of a storage, unsharing chunks, and putting a fork in the place of a storage.
+//! Copy on write: forks of a storage, unsharing chunks, and replacing a storage with a fork.
 
 use std::sync::Arc;
 use std::{mem, ptr};
@@ -16,12 +16,12 @@ use crate::component::{ComponentType, Copying, SharedValue};
 use crate::error::EntityError;
 
 impl Storage {
-    /// Fails if there are values that cannot be duplicated.
+    /// Returns an error if a component cannot be duplicated.
     pub(crate) fn check_duplicable(&self) -> Result<(), EntityError> {
         check_duplicable(self.inhabited())
     }
 
-    /// Fails if these archetypes have types whose values cannot be duplicated.
+    /// Returns an error if these archetypes have types whose values cannot be duplicated.
     pub(crate) fn check_duplicable_in(
         &self,
         archetypes: impl Iterator<Item = u32>,
@@ -29,11 +29,11 @@ impl Storage {
         check_duplicable(archetypes.map(|number| &self.archetypes[number]))
     }
 
-    /// Creates a fork: a second storage with the same entities, which shares the memory of chunks until one of the two writes
-    /// to it. The caller has checked that all values can be duplicated.
+    /// Creates a fork: a second storage with the same entities, which shares the memory of chunks until one of the two writes to
+    /// it. The caller has checked that all values can be duplicated.
     pub(crate) fn fork(&mut self) -> Result<Self, OutOfMemory> {
         debug_assert_eq!(self.check_duplicable(), Ok(()));
-        // Only this runs user code, and it comes first: if it panics, there is no fork, and nothing has changed.
+        // Only this line runs user code, and it comes first. If it panics, there is no fork, and nothing has changed.
         let copies = self.copies_for_fork()?;
         Ok(Self {
             settings: self.settings.clone(),
@@ -47,7 +47,7 @@ impl Storage {
         })
     }
 
-    /// Copies the parts of chunks that cannot be shared, sorted by number.
+    /// Copies the parts of chunks that cannot be shared. The result is sorted by number.
     fn copies_for_fork(&self) -> Result<Vec<ChunkCopy>, OutOfMemory> {
         let mut copies = Vec::new();
         for (_, owner) in self.archetypes.iter() {
@@ -65,7 +65,7 @@ impl Storage {
         Ok(copies)
     }
 
-    /// Makes the memory of a chunk unshared, before it is written.
+    /// Makes the memory of a chunk unshared, so that it can be written.
     #[inline]
     pub(crate) fn make_unique(&mut self, number: u32) -> Result<(), OutOfMemory> {
         if self.chunks[number].may_be_shared() {
@@ -74,7 +74,7 @@ impl Storage {
         Ok(())
     }
 
-    /// Copies everything that is still shared with forks.
+    /// Copies all memory that is still shared with forks.
     pub(crate) fn make_all_unique(&mut self) -> Result<(), OutOfMemory> {
         let numbers: Vec<u32> = self.chunks.iter().map(|(number, _)| number).collect();
         for number in numbers {
@@ -85,11 +85,11 @@ impl Storage {
     }
 }
 
-/// Copies of the parts of a chunk that cannot be shared, for a fork in the making. Dropped if the fork fails.
+/// Copies of the parts of a chunk that a fork cannot share. They are dropped if the fork fails.
 pub(crate) struct ChunkCopy {
     /// The number of the chunk.
     pub(super) number: u32,
-    /// `None` if the memory is shared, or was taken.
+    /// The copied memory. `None` if the fork shares the memory, or if it was moved to the fork.
     memory: Option<ChunkMemory>,
     values: ChunkValues,
     shape: Arc<ArchetypeShape>,
@@ -134,22 +134,22 @@ impl Drop for ChunkCopy {
 }
 
 impl Storage {
-    /// Puts this storage, a fork, in the place of another, and continues its versions and counts: what is the same in both
-    /// keeps the versions of the other, and everything else has changed now.
+    /// Replaces the storage `before` with this storage, which is a fork, and continues its versions and event counts. Chunks that
+    /// are the same in both keep their versions from `before`. All other chunks count as changed at the current version.
     ///
-    /// The other storage can only be dropped afterwards.
+    /// Afterwards `before` can only be dropped.
     pub(crate) fn replace(&mut self, before: &mut Self) {
         self.version = before.version;
         self.room_changes = self.room_changes.max(before.room_changes) + 1;
         let numbers: Vec<u32> = self.chunks.iter().map(|(number, _)| number).collect();
-        // The events of each archetype in chunks that are gone: those so far, and one more for each chunk that is not found
-        // again.
+        // For each archetype, the events in chunks that it no longer has: those so far, and one for each chunk of `before` that
+        // is replaced.
         let mut events: Vec<u32> = self
             .archetypes
             .iter()
             .map(|(_, archetype)| before.order_events_of(&archetype.shape.types))
             .collect();
-        // The same for each shared value.
+        // For each shared value, the events in chunks of `before`, counted in the same way.
         let mut counted: HashMap<(u32, u32), u32, FixedState> = HashMap::default();
         for (_, chunk) in before.chunks.iter() {
             let more = chunk.order_events.wrapping_add(1);
@@ -176,7 +176,7 @@ impl Storage {
                     self.shared.uncount(table, index, more);
                 }
             } else {
-                // The storage that this is a fork of keeps a list of uniform chunks of its own.
+                // The result is ignored, because `note_uniform` below is called in any case.
                 _ = chunk.note_written_rows(0, chunk.len, self.version);
                 chunk.order_events = 0;
                 chunk.note_order(self.version);
@@ -188,7 +188,7 @@ impl Storage {
         }
     }
 
-    /// Returns the count of events of the archetype with these types, if all its rows are removed now.
+    /// Returns the event count that the archetype with these types has if all its rows are removed now.
     fn order_events_of(&self, types: &[ComponentType]) -> u32 {
         let Some(archetype) = self.archetypes.find(types) else { return 0 };
         let archetype = &self.archetypes[archetype];
@@ -196,8 +196,8 @@ impl Storage {
         chunks.fold(archetype.order_events, |sum, events| sum.wrapping_add(events).wrapping_add(1))
     }
 
-    /// Returns whether a chunk equals the one of the same number in the other storage. Memory that both share is written by
-    /// neither.
+    /// Returns whether a chunk is the same as `old`, the chunk of the same number in `before`. Neither storage has written to
+    /// memory that both share, so such memory is equal.
     fn is_same(&self, number: u32, old: &Chunk, before: &Self) -> bool {
         let chunk = &self.chunks[number];
         let shape = chunk.shape();
@@ -213,7 +213,7 @@ impl Storage {
             && self.values(chunk).eq(before.values(old))
     }
 
-    /// Returns the addresses of the shared values of a chunk.
+    /// Iterates over the addresses of the shared values of a chunk.
     fn values(&self, chunk: &Chunk) -> impl Iterator<Item = *const ()> {
         let address = |value: &SharedValue| Arc::as_ptr(value).cast::<()>();
         let places = self.archetypes.values_of(chunk);
@@ -221,7 +221,7 @@ impl Storage {
     }
 }
 
-/// Gives a chunk memory of its own, unless it is unshared by now.
+/// Replaces the memory of a chunk with a copy, unless the chunk is no longer shared.
 #[cold]
 pub(crate) fn unshare(
     chunks: &mut Chunks,
@@ -229,7 +229,7 @@ pub(crate) fn unshare(
     settings: &StorageSettings,
 ) -> Result<(), OutOfMemory> {
     if let Some(shared) = chunks.unshare(number, |chunk| chunk.duplicate(settings))? {
-        // The other owners may have released it meanwhile.
+        // The other owners may have released the old memory meanwhile. If this is the last owner, it drops the values.
         let chunk = &chunks[number];
         release(shared, chunk.shape(), &chunk.shape().dropped, chunk.len);
     }

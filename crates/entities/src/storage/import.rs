@@ -20,49 +20,49 @@ use crate::field::EntityRemap;
 /// The payload of a panic in user code.
 type Panic = Box<dyn Any + Send>;
 
-/// Rows that were imported from another storage, with or without their chunk.
+/// Rows that were imported from another storage, either with their whole chunk or alone.
 #[derive(Clone, Copy)]
 struct ImportedRows {
     run: RowRange,
     is_whole: bool,
 }
 
-/// Entities that were imported.
+/// The result of an import.
 #[derive(Default)]
 pub(crate) struct Imported {
-    /// Their old and new ids.
+    /// The old and the new ids of the imported entities.
     pub(crate) map: EntityMap,
-    /// The rows with components that can refer to entities.
+    /// The imported rows with components that can refer to entities.
     referring: Vec<ImportedRows>,
 }
 
-/// The rows of one chunk of another storage, and their target.
+/// The imported rows of one chunk of another storage, and their target.
 pub(crate) struct ImportStep<'f> {
-    /// The imported runs of the chunk, in rising order.
+    /// The ranges of imported rows, in ascending order.
     runs: &'f [RowRange],
-    /// The number of the target.
+    /// The index of the target.
     target: usize,
-    /// The chunk is handed over with its rows.
+    /// True if the whole chunk is moved to the storage.
     pub(crate) is_whole: bool,
-    /// Its moves, if it is not.
+    /// The moves of the rows, if the whole chunk is not moved.
     moves: Range<usize>,
 }
 
-/// A target of rows: a group of an archetype, or an archetype without groups.
+/// A target of imported rows: a group of an archetype, or an archetype without groups.
 pub(crate) struct ImportTarget {
     pub(crate) archetype: u32,
     pub(crate) group: u32,
-    /// Its components can refer to entities.
+    /// True if the archetype has components that can refer to entities.
     pub(crate) refers: bool,
 }
 
-/// A move of contiguous rows to contiguous rows.
+/// A move of contiguous rows to reserved rows: the first row in the source chunk, and the reserved rows.
 struct ImportMove {
     first: u32,
     to: RowRange,
 }
 
-/// All steps of an import, with reserved rows. Dropping it changes nothing.
+/// The planned steps of an import, with reserved rows. Dropping the plan changes nothing.
 pub(crate) struct ImportPlan<'d, 'f> {
     reserved: ReservedRows<'d>,
     steps: Vec<ImportStep<'f>>,
@@ -75,17 +75,18 @@ impl<'f> ImportStep<'f> {
         Self { runs, target, is_whole: false, moves: 0..0 }
     }
 
-    /// Returns the number of the chunk.
+    /// Returns the number of the source chunk.
     fn chunk(&self) -> u32 {
         self.runs[0].chunk
     }
 
-    /// Returns the number of rows.
+    /// Returns the number of imported rows.
     pub(crate) fn rows(&self) -> u32 {
         self.runs.iter().map(|run| run.rows).sum()
     }
 
-    /// Panics unless the chunk has these rows, and the types of the target. A whole chunk has its layout.
+    /// Panics unless the source chunk has the rows and the types of the target. For a whole chunk, also panics unless the layouts
+    /// are the same.
     fn check(&self, source: &Storage, storage: &Storage, target: &ImportTarget) {
         let (chunk, shape) =
             (&source.chunks[self.chunk()], &storage.archetypes[target.archetype].shape);
@@ -104,7 +105,7 @@ impl<'f> ImportStep<'f> {
 }
 
 impl<'d, 'f> ImportPlan<'d, 'f> {
-    /// Reserves rows for those that come without their chunks, and assigns them.
+    /// Reserves a row for each row that is imported without its chunk, and assigns the reserved rows.
     pub(crate) fn new(
         mut reserved: ReservedRows<'d>,
         mut steps: Vec<ImportStep<'f>>,
@@ -134,10 +135,11 @@ impl<'d, 'f> ImportPlan<'d, 'f> {
         Ok(Self { reserved, steps, targets, moves })
     }
 
-    /// Moves the planned rows out of the other storage, whose chunks are unshared. If they are all its rows, its ids are reused
-    /// from the first on. Returns the imported entities, and the chunk components that are left.
+    /// Moves the planned rows out of the source storage, whose chunks are unshared. If these are all rows of the source, its ids
+    /// begin with the first index again. Returns the imported entities, and the chunk components of source chunks that were
+    /// removed.
     ///
-    /// It cannot fail, and runs no user code.
+    /// This function cannot fail, and runs no user code.
     pub(crate) fn move_all(
         self,
         source: &mut Storage,
@@ -159,8 +161,8 @@ impl<'d, 'f> ImportPlan<'d, 'f> {
             if step.is_whole {
                 source.chunks[number].note_order(source.version);
                 let chunk = source.retire_chunk(number);
-                // SAFETY: both shapes have the same layout, and chunks the same size. The memory is unshared, and the plan has the
-                // groups of its targets.
+                // SAFETY: both shapes have the same layout, and both storages the same chunk size. The memory is unshared, and
+                // the target's group belongs to its archetype.
                 let rows =
                     unsafe { storage.import_chunk(chunk, target, &mut old_ids, &mut imported.map) };
                 imported.note(target, rows);
@@ -168,14 +170,16 @@ impl<'d, 'f> ImportPlan<'d, 'f> {
             }
             for &ImportMove { first, to } in &moves[step.moves.clone()] {
                 let from = &source.chunks[number];
-                // SAFETY: the source rows exist, and the target rows are reserved, in chunks of two storages with the same types.
+                // SAFETY: the source rows exist, and the target rows are reserved. The chunks belong to two storages, and have
+                // the same types.
                 let rows = unsafe {
                     move_values(from, first, &storage.chunks[to.chunk], to);
                     storage.import_rows(from, first, to, &mut imported.map)
                 };
                 imported.note(target, rows);
             }
-            // SAFETY: the values of the rows were moved, and their entities are freed, or all entities are freed at the end.
+            // SAFETY: the values of the rows were moved. Their entities are freed here or, if everything is moved, with all
+            // others at the end.
             left.extend(unsafe { remove_moved(source, step) });
         }
         if is_everything {
@@ -186,7 +190,8 @@ impl<'d, 'f> ImportPlan<'d, 'f> {
         (imported, left)
     }
 
-    /// Duplicates the planned rows of the other storage. Runs user code; if that panics, or there is no memory, nothing has changed.
+    /// Duplicates the planned rows of the source storage. Runs user code. If that panics, or there is no memory, nothing has
+    /// changed.
     ///
     /// # Panics
     ///
@@ -202,7 +207,7 @@ impl<'d, 'f> ImportPlan<'d, 'f> {
                 copies.push(ChunkCopy::new(number, from, shape, &storage.settings, true)?);
             }
             for &ImportMove { first, to } in &self.moves[step.moves.clone()] {
-                // SAFETY: the moves have distinct reserved rows.
+                // SAFETY: the rows of each move are reserved, and no other move has them. The result is held by the reservation.
                 let mut rows = unsafe { self.reserved.rows(to) };
                 rows.duplicate_rows(from, first);
                 self.reserved.hold(rows);
@@ -218,13 +223,14 @@ impl<'d, 'f> ImportPlan<'d, 'f> {
             let map = &mut imported.map;
             if step.is_whole {
                 let copy = copies.next().expect("there is one for each");
-                // SAFETY: both shapes have the same layout, and the plan has the groups of its targets. The copy is that of the whole
-                // chunk.
+                // SAFETY: `copy` is a copy of the whole chunk `from`. Both shapes have the same layout, and the target's group
+                // belongs to its archetype.
                 let rows = unsafe { storage.import_copy(copy, from, target, &mut old_ids, map) };
                 imported.note(target, rows);
             }
             for &ImportMove { first, to } in &moves[step.moves.clone()] {
-                // SAFETY: the source rows exist, and the target rows are reserved and have values, in chunks with the same types.
+                // SAFETY: the source rows exist. The target rows are reserved, and have values in all columns. Both chunks have
+                // the same types.
                 let rows = unsafe { storage.import_rows(from, first, to, &mut imported.map) };
                 imported.note(target, rows);
             }
@@ -235,7 +241,7 @@ impl<'d, 'f> ImportPlan<'d, 'f> {
 }
 
 impl Imported {
-    /// Records imported rows that may refer to entities.
+    /// Records imported rows, if their components can refer to entities.
     fn note(&mut self, target: &ImportTarget, rows: ImportedRows) {
         if target.refers {
             self.referring.push(rows);
@@ -247,8 +253,8 @@ impl Imported {
         !self.referring.is_empty()
     }
 
-    /// Replaces references among the imported entities, and sets all others to null. Returns the first panic of user code, after
-    /// replacing the remaining references.
+    /// Replaces references between the imported entities, and sets all other references to null. If user code panics, the
+    /// remaining references are still replaced, and the first panic is returned.
     pub(crate) fn replace_references(&self, storage: &mut Storage) -> Option<Panic> {
         let mut panicked = None;
         for &rows in &self.referring {
@@ -262,15 +268,15 @@ impl Imported {
 }
 
 impl Storage {
-    /// Imports a chunk of another storage with all its rows. It is in no list of that storage any more. Its entities get new
-    /// ids, which are recorded in `map`. `old_ids` is scratch memory.
+    /// Imports a chunk of another storage with all its rows. The chunk is no longer in a list of that storage. Its entities get
+    /// new ids, which are recorded in `map`. `old_ids` is scratch memory.
     ///
     /// # Safety
     ///
-    /// - the shape of the chunk has the [same layout](super::ArchetypeShape::has_same_layout) as that of the archetype, and
-    ///   still exists
-    /// - its memory is unshared, and has the size of this storage's chunks
-    /// - the group is one of the archetype, if that has groups
+    /// - the shape of the chunk still exists, and has the [same layout](super::ArchetypeShape::has_same_layout) as the shape of
+    ///   the target's archetype
+    /// - the memory of the chunk is unshared, and has the chunk size of this storage
+    /// - the target's group belongs to its archetype, if the archetype has groups
     unsafe fn import_chunk(
         &mut self,
         mut chunk: Chunk,
@@ -283,14 +289,15 @@ impl Storage {
         old_ids.extend_from_slice(chunk.entities());
         let number = chunks.insert(|sequence, _| {
             let shape = &archetypes[archetype].shape;
-            // SAFETY: archetypes live as long as the storage, and the shapes have the same layout.
+            // SAFETY: the shape is that of the archetype, and archetypes live as long as the storage. Both shapes have the same
+            // layout.
             unsafe { chunk.rehome(archetype, group, shape, sequence) };
             chunk
         });
         let chunk = &mut chunks[number];
         table.allocate_rows(chunk.ids_mut(), number, 0);
         map.add(old_ids, chunk.entities());
-        // The other storage keeps a list of uniform chunks of its own.
+        // The result is ignored, because `note_uniform` below is called in any case.
         _ = chunk.note_written_rows(0, chunk.len, *version);
         chunk.note_order(*version);
         let run = RowRange { chunk: number, first: 0, rows: chunk.len };
@@ -299,13 +306,14 @@ impl Storage {
         ImportedRows { run, is_whole: true }
     }
 
-    /// Imports a copy of a chunk of another storage, with new ids for its entities, which are recorded in `map`.
+    /// Imports a copy of a chunk of another storage. Its entities get new ids, which are recorded in `map`.
     ///
     /// # Safety
     ///
     /// - `copy` is a copy of the whole chunk `of`
-    /// - the shape of that chunk has the [same layout](super::ArchetypeShape::has_same_layout) as that of the archetype
-    /// - the group is one of the archetype, if that has groups
+    /// - the shape of that chunk has the [same layout](super::ArchetypeShape::has_same_layout) as the shape of the target's
+    ///   archetype
+    /// - the target's group belongs to its archetype, if the archetype has groups
     unsafe fn import_copy(
         &mut self,
         copy: ChunkCopy,
@@ -321,17 +329,17 @@ impl Storage {
         let mut chunk = Chunk::new(memory, target.archetype, shape, 0, values, pool);
         chunk.len = of.len;
         chunk.enabled = of.enabled.clone();
-        // SAFETY: the chunk is new, unshared, of the shape of the archetype, and has memory of this storage. The group is one
-        // of the archetype.
+        // SAFETY: the chunk is new and unshared, has the shape of the archetype, and its memory has the chunk size of this
+        // storage. The target's group belongs to its archetype.
         unsafe { self.import_chunk(chunk, target, old_ids, map) }
     }
 
-    /// Makes reserved rows visible whose values were moved or copied from another storage. They get ids, which are recorded in
-    /// `map`, and the enabled bits of the other rows.
+    /// Adds reserved rows, whose values were moved or copied from rows of another storage. The new rows get ids, which are
+    /// recorded in `map`, and the enabled bits of the source rows.
     ///
     /// # Safety
     ///
-    /// - the other chunk has the rows, and the same types
+    /// - the source chunk has the rows, and the same types as the target chunk
     /// - the rows `to` are reserved, and have values in all columns
     unsafe fn import_rows(
         &mut self,
@@ -360,8 +368,8 @@ impl Storage {
         ImportedRows { run: to, is_whole: false }
     }
 
-    /// Replaces entity references in the values of imported rows, whose chunk is unshared. Returns the payload of the first
-    /// panic: all other values are replaced.
+    /// Replaces entity references in the values of imported rows, whose chunk is unshared. If user code panics, the remaining
+    /// values are still replaced, and the payload of the first panic is returned.
     fn remap_imported(
         &mut self,
         arrival: ImportedRows,
@@ -370,21 +378,23 @@ impl Storage {
         let ImportedRows { run: RowRange { chunk, first, rows }, is_whole } = arrival;
         let mut panicked = None;
         for (_, ty, remap, values, count) in self.chunks[chunk].referring(first, rows, is_whole) {
-            // SAFETY: there are this many values of the type, in unshared memory.
+            // SAFETY: there are `count` values of the type in unshared memory, which nothing else uses, and `remap` is the
+            // function of the type.
             let result = unsafe { remap_each(remap, ty, values, count, map) };
             panicked = panicked.or(result);
         }
         panicked
     }
 
-    /// Replaces entity references in all components. All chunks are unshared.
+    /// Replaces entity references in all components of all chunks. All chunks are unshared.
     pub(crate) fn remap(&mut self, map: &mut EntityRemap<'_>) {
         let version = self.version;
         for (_, chunk) in self.chunks.iter_mut() {
             let chunk = &*chunk;
             for (column, ty, remap, values, count) in chunk.referring(0, chunk.len, true) {
-                // Recorded first, since `remap` may panic halfway. SAFETY: the chunk was borrowed mutably, so nothing else uses its
-                // versions. There are this many values of the type, in unshared memory.
+                // The write is recorded first, because `remap` may panic halfway.
+                // SAFETY: the chunk is borrowed mutably, so nothing else uses its versions. There are `count` values of the type
+                // in unshared memory.
                 unsafe {
                     chunk.note_written_beside(column, 0, chunk.len, version);
                     remap(ty.0.shape, values, count, map);
@@ -395,8 +405,8 @@ impl Storage {
 }
 
 impl Chunk {
-    /// Iterates over the values that can refer to entities: those of rows, and chunk components if `with_values`. Yields the column,
-    /// the type, its function, the address of the first value and the count.
+    /// Iterates over the columns whose values can refer to entities, and over chunk components if `with_values`. Yields the
+    /// column, the type, its remap function, the address of the first value and the number of values.
     fn referring(
         &self,
         first: u32,
@@ -415,11 +425,12 @@ impl Chunk {
     }
 }
 
-/// Replaces entity references in values of a type, even after one that panics. Returns the payload of the first panic.
+/// Replaces entity references in values of a type, and continues after a value that panics. Returns the payload of the first
+/// panic.
 ///
 /// # Safety
 ///
-/// - there are `count` values of the type that nothing else uses, and `remap` is the function of the type
+/// - there are `count` values of the type, which nothing else uses, and `remap` is the function of the type
 unsafe fn remap_each(
     remap: RemapColumn,
     ty: ComponentType,
@@ -431,7 +442,7 @@ unsafe fn remap_each(
     while done < count {
         map.take_begun();
         let rest = values.wrapping_add(done * ty.size());
-        // SAFETY: the remaining values are of the type, and nothing else uses them.
+        // SAFETY: there are `count - done` values of the type from `rest` on, which nothing else uses.
         let replace = || unsafe { remap(ty.0.shape, rest, count - done, map) };
         let Err(panic) = catch_unwind(AssertUnwindSafe(replace)) else { break };
         panicked = panicked.or(Some(panic));
@@ -440,18 +451,18 @@ unsafe fn remap_each(
     panicked
 }
 
-/// Moves the values of rows to a chunk of another storage, which owns them afterwards.
+/// Moves the values of rows to a chunk of another storage, which then owns them.
 ///
 /// # Safety
 ///
-/// - the first chunk has the rows, and the second, another one, has room for them at `run`
-/// - both have the same types
+/// - chunk `from` has the rows, and chunk `to`, a different one, has room for them at `run`
+/// - both chunks have the same types
 unsafe fn move_values(from: &Chunk, first: u32, to: &Chunk, run: RowRange) {
     let columns = from.shape().columns.iter().zip(&to.shape().columns);
     for (old, new) in columns.filter(|(old, _)| old.size > 0) {
         let value = |start: u32, row: u32| start as usize + row as usize * old.size as usize;
         let bytes = run.rows as usize * old.size as usize;
-        // SAFETY: both chunks have the rows, in columns of one type, and differ.
+        // SAFETY: both chunks have the rows, in columns of the same type. The chunks differ, so the ranges are disjoint.
         unsafe {
             let values = from.data().add(value(old.offset, first));
             to.data().add(value(new.offset, run.first)).copy_from_nonoverlapping(values, bytes);
@@ -459,11 +470,11 @@ unsafe fn move_values(from: &Chunk, first: u32, to: &Chunk, run: RowRange) {
     }
 }
 
-/// Removes rows from their chunk, or the chunk from all lists if it has no others. Returns the chunk's components then.
+/// Removes rows whose values were moved. If the chunk has no other rows, removes the chunk and returns its chunk components.
 ///
 /// # Safety
 ///
-/// - the values of the rows were moved, and their entities are freed, or will be
+/// - the values of the rows were moved, and their entities are freed already or will be freed
 /// - the memory of the chunk is unshared
 unsafe fn remove_moved(storage: &mut Storage, step: &ImportStep<'_>) -> Option<ChunkValues> {
     let number = step.chunk();
@@ -472,9 +483,9 @@ unsafe fn remove_moved(storage: &mut Storage, step: &ImportStep<'_>) -> Option<C
         let (_, values, ..) = storage.retire_chunk(number).into_parts();
         return Some(values);
     }
-    // From the last on, so that no removed row fills the gap of another.
+    // The last run is removed first, so that no removed row is moved into the gap of another.
     for run in step.runs.iter().rev() {
-        // SAFETY: the chunk has more rows, and is unshared. The values were moved, and the entities are freed.
+        // SAFETY: the chunk has more rows than these, and is unshared. The values were moved, and the entities are freed.
         unsafe { storage.close_gap(number, run.first, run.rows, &[]) };
     }
     None

@@ -5,10 +5,10 @@ use std::{array, iter, vec};
 
 /// A vector whose first `N` elements need no allocation.
 pub(crate) struct InlineVec<T, const N: usize> {
-    /// The first elements.
+    /// The first `N` elements.
     first: [Option<T>; N],
     len: usize,
-    /// All further elements.
+    /// The elements after the first `N`.
     more: Vec<T>,
 }
 
@@ -60,13 +60,13 @@ impl<T, const N: usize> IntoIterator for InlineVec<T, N> {
     }
 }
 
-/// A contiguous vector of indices that needs no allocation as long as it is short.
+/// A contiguous vector of indices that needs no allocation while it is short.
 #[derive(Default)]
 pub(crate) struct InlineIndices {
-    /// All elements, as long as they fit.
+    /// All elements, while they fit.
     inline: [u32; Self::INLINE],
     len: usize,
-    /// All elements, once they do not fit inline.
+    /// All elements, when they do not fit inline.
     heap: Vec<u32>,
 }
 

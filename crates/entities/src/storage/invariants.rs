@@ -1,4 +1,4 @@
-//! The invariants of a storage, as code.
+//! Checks of the invariants of a storage.
 
 use std::error::Error;
 use std::fmt;
@@ -30,7 +30,7 @@ impl From<String> for InvariantViolation {
 }
 
 impl Storage {
-    /// Checks all invariants.
+    /// Checks the invariants of the storage. Returns the first violation.
     pub(crate) fn check_invariants(&self) -> Result<(), InvariantViolation> {
         self.table.check()?;
         let mut entities = 0;
@@ -63,7 +63,7 @@ impl Storage {
         Ok(())
     }
 
-    /// Checks an archetype, and returns the number of its entities.
+    /// Checks the invariants of an archetype, and returns the number of its entities.
     fn check_archetype(&self, number: u32) -> Result<usize, InvariantViolation> {
         let archetype = &self.archetypes[number];
         let shape = &archetype.shape;
@@ -150,7 +150,7 @@ impl Storage {
         Ok(entities)
     }
 
-    /// Checks that an archetype has exactly the groups that its chunks belong to.
+    /// Checks that the groups of an archetype are exactly those that its chunks belong to.
     fn check_groups(&self, number: u32, archetype: &Archetype) -> Result<(), InvariantViolation> {
         let shared = archetype.shape.shared.len();
         let chunks = || archetype.chunks.iter().map(|&at| (at, &self.chunks[at]));

@@ -65,9 +65,9 @@ pub(crate) use staging_arena::{StagedRows, StagingArena};
 pub(crate) use transfer::{Edge, SetOperation, SharedSource, Transfer, Transfers, given_sources};
 pub(crate) use versions::TrackedColumn;
 
-/// All entities of a world: their ids, components and places.
+/// All entities of a world, with their ids, components and locations.
 ///
-/// Component types are known here only as [`ComponentType`](crate::component::ComponentType)s. Typed access is in `manager`.
+/// Storage identifies component types by [`ComponentType`](crate::component::ComponentType). Typed access is in `manager`.
 pub(crate) struct Storage {
     pub(crate) settings: StorageSettings,
     pub(crate) table: EntityTable,
@@ -76,9 +76,9 @@ pub(crate) struct Storage {
     pub(crate) shared: SharedValues,
     /// The current change version, recorded with every change.
     pub(crate) version: Version,
-    /// Counts changes to the lists of chunks with room, so that a cached entry of such a list can be validated.
+    /// The number of changes to the lists of chunks with room, by which cached entries of these lists are validated.
     pub(crate) room_changes: u64,
-    /// Memory for [`ReservedRows`]: lists of groups and of filled rows, empty between two changes.
+    /// Memory for [`ReservedRows`]: lists of groups and of filled rows. Both are empty between two changes.
     reserve_scratch: (Vec<(u32, u32)>, Vec<NewRows>),
 }
 
@@ -122,7 +122,7 @@ pub(crate) struct StorageSettings {
 }
 
 impl StorageSettings {
-    /// Returns whether both settings lay chunks out in the same way.
+    /// Returns whether chunks with both settings have the same layout.
     pub(crate) fn has_same_layout(&self, other: &Self) -> bool {
         (self.chunk_size, self.capacity_limit) == (other.chunk_size, other.capacity_limit)
     }

@@ -1,4 +1,4 @@
-//! Operations on values of erased types: move, copy, drop, duplicate and prefetch.
+//! Operations on values of type-erased components: move, copy, drop, duplicate and prefetch.
 
 #![expect(unsafe_code, reason = "values of erased types")]
 
@@ -10,7 +10,7 @@ use ancho_burst::dispatch;
 use super::archetype::{ArchetypeShape, ColumnSlot};
 use crate::component::{Beginning, ComponentType, Copying, Written};
 
-/// The size of the largest value that [`copy_small_value`] copies.
+/// The size in bytes of the largest value that [`copy_small_value`] copies.
 pub(crate) const SMALL: u32 = 64;
 
 /// Copies the bytes of one value.
@@ -20,7 +20,8 @@ pub(crate) const SMALL: u32 = 64;
 /// - both addresses are valid for `size` bytes, and the ranges are disjoint
 #[inline(always)]
 pub(crate) unsafe fn copy_value(from: *const u8, to: *mut u8, size: u32) {
-    // SAFETY: the contract of this function is that of both copies.
+    // SAFETY: both ranges are valid for `size` bytes and disjoint, as both copies require. `size` is at most `SMALL` for the
+    // first.
     unsafe {
         if size <= SMALL {
             copy_small_value(from, to, size);
@@ -30,10 +31,10 @@ pub(crate) unsafe fn copy_value(from: *const u8, to: *mut u8, size: u32) {
     }
 }
 
-/// Copies the bytes of one value without a call.
+/// Copies the bytes of one value inline, without calling `memcpy`.
 ///
-/// A call of `memcpy` costs more than copying values of the usual sizes. They are copied in two or four pieces that may
-/// overlap, so that a few piece sizes serve all of them.
+/// A call of `memcpy` costs more than copying a value of a typical size. Values are copied in two or four pieces, which may
+/// overlap, so that few piece sizes serve all value sizes.
 ///
 /// # Safety
 ///
@@ -41,16 +42,16 @@ pub(crate) unsafe fn copy_value(from: *const u8, to: *mut u8, size: u32) {
 /// - `size` is at most [`SMALL`]
 #[inline(always)]
 pub(crate) unsafe fn copy_small_value(from: *const u8, to: *mut u8, size: u32) {
-    /// Copies the first and the last `EACH` pieces of the bytes.
+    /// Copies the first `EACH` and the last `EACH` pieces of a value.
     ///
     /// # Safety
     ///
     /// - both addresses are valid for `size` bytes, and the ranges are disjoint
-    /// - `EACH` pieces are at most as large as the value
+    /// - `EACH` pieces are together at most `size` bytes
     #[inline(always)]
     unsafe fn ends<Piece: Copy, const EACH: usize>(from: *const u8, to: *mut u8, size: usize) {
         let last = size - EACH * size_of::<Piece>();
-        // SAFETY: the pieces are inside of the value. They may be uninitialised, and all are read before one is written.
+        // SAFETY: the pieces are inside of the value, and may be uninitialised. All pieces are read before the first is written.
         unsafe {
             let read = |from: *const u8| -> [MaybeUninit<Piece>; EACH] {
                 std::array::from_fn(|at| from.cast::<MaybeUninit<Piece>>().add(at).read_unaligned())
@@ -68,7 +69,7 @@ pub(crate) unsafe fn copy_small_value(from: *const u8, to: *mut u8, size: u32) {
 
     debug_assert!(size <= SMALL);
     let size = size as usize;
-    // SAFETY: both addresses are valid, and `EACH` pieces are at most `size` bytes in each case.
+    // SAFETY: both ranges are valid for `size` bytes and disjoint. In each case, `EACH` pieces are together at most `size` bytes.
     unsafe {
         match size {
             8..=16 => ends::<u64, 1>(from, to, size),
@@ -82,11 +83,11 @@ pub(crate) unsafe fn copy_small_value(from: *const u8, to: *mut u8, size: u32) {
     }
 }
 
-/// Drops values of some columns of a chunk: all of them, even if one panics.
+/// Drops the values of some columns of a chunk. If a drop panics, the remaining values are still dropped.
 ///
 /// # Safety
 ///
-/// - the memory is a chunk of the shape, with values in these columns and rows
+/// - the memory is that of a chunk of the shape, with values in these columns and rows
 /// - the values are not used afterwards
 pub(crate) unsafe fn drop_values(
     shape: &ArchetypeShape,
@@ -105,7 +106,7 @@ pub(crate) unsafe fn drop_values(
     });
 }
 
-/// Calls a function for all items, even if a call panics. A second panic aborts the process.
+/// Calls a function for each item. If a call panics, the remaining calls are still made. A second panic aborts the process.
 pub(crate) fn for_each_to_end<I: IntoIterator>(items: I, call: impl FnMut(I::Item)) {
     struct Guard<I: Iterator, F: FnMut(I::Item)> {
         items: I,
@@ -127,19 +128,19 @@ pub(crate) fn for_each_to_end<I: IntoIterator>(items: I, call: impl FnMut(I::Ite
     Guard { items: items.into_iter(), call }.call_rest();
 }
 
-/// Duplicates contiguous values of one type: all of them or, if a clone panics, none.
+/// Duplicates contiguous values of one type. If a clone panics, no duplicates remain.
 ///
 /// # Safety
 ///
-/// - `from` has `count` values of the type, which can be duplicated
-/// - `to` has room for them, apart from the values
+/// - `from` points to `count` values of the type, which can be duplicated
+/// - `to` has room for `count` values, and does not overlap the values
 pub(super) unsafe fn duplicate_column(
     ty: ComponentType,
     from: *const u8,
     to: *mut u8,
     count: usize,
 ) {
-    // SAFETY: the values, the room for them, and that they are disjoint are the contract of this function.
+    // SAFETY: `from` has `count` values, `to` has room for as many, and both are disjoint, by the contract of this function.
     unsafe {
         match ty.0.copying {
             Copying::Bytes => to.copy_from_nonoverlapping(from, count * ty.size()),
@@ -149,11 +150,11 @@ pub(super) unsafe fn duplicate_column(
     }
 }
 
-/// Writes initial values to a column.
+/// Writes initial values to rows of a column.
 ///
 /// # Safety
 ///
-/// - the memory is a chunk of the shape, with no values in this column and these rows
+/// - the memory is that of a chunk of the shape, with room for values in this column and these rows
 /// - the type has an initial value
 pub(crate) unsafe fn write_initial(
     shape: &ArchetypeShape,
@@ -164,7 +165,7 @@ pub(crate) unsafe fn write_initial(
 ) {
     let (ty, place) = (shape.types[column as usize], shape.columns[column as usize]);
     let first = data.wrapping_add(place.offset as usize + first_row as usize * place.size as usize);
-    // SAFETY: the column has room for the rows. Every value of a runtime type, which begins as zeros, is bytes.
+    // SAFETY: the column has room for the rows. Only runtime types begin as zeros, and all bytes are valid for their values.
     unsafe {
         match ty.0.beginning {
             Beginning::Default(write) => write(first, rows as usize),
@@ -174,23 +175,24 @@ pub(crate) unsafe fn write_initial(
     }
 }
 
-/// Writes copies of a value's bytes.
+/// Writes `count` copies of a value's bytes.
 ///
 /// # Safety
 ///
 /// - `value` is valid for `size` bytes, which is not zero
-/// - `to` has room for `count` values, apart from the value
+/// - `to` has room for `count` values, and does not overlap the value
 pub(crate) unsafe fn repeat_bytes(value: *const u8, to: *mut u8, size: usize, count: usize) {
-    /// The largest pattern that is kept in registers.
+    /// The size of the largest pattern that is kept in registers.
     const MOST: usize = 128;
 
-    /// Writes a pattern of this type `count` times, from a few wide registers.
+    /// Writes `count` copies of a pattern of type `T`, from a few wide registers.
     ///
     /// # Safety
     ///
     /// - `to` has room for `count` values of type `T`
     unsafe fn repeat<T: Copy>(pattern: &[MaybeUninit<u8>; MOST], to: *mut u8, count: usize) {
-        // SAFETY: the pattern is at least as large as `T`. Its bytes may be uninitialised. There is room for `count` values.
+        // SAFETY: the pattern is at least as large as `T`, and may be uninitialised. `to` has room for `count` values of type
+        // `T`.
         dispatch(|| unsafe {
             let pattern = pattern.as_ptr().cast::<MaybeUninit<T>>().read_unaligned();
             for index in 0..count {
@@ -199,20 +201,20 @@ pub(crate) unsafe fn repeat_bytes(value: *const u8, to: *mut u8, size: usize, co
         });
     }
 
-    // The number of values that end at a multiple of 16 bytes, the size of a register.
+    // The smallest number of values that end at a multiple of 16 bytes, the size of a register.
     let values = 16 >> size.trailing_zeros().min(4);
     let block = size * values;
     if block > MOST {
-        // Too large for registers: copy the values one by one.
+        // The pattern is too large for registers, so the values are copied one by one.
         for index in 0..count {
-            // SAFETY: there is room for `count` values.
+            // SAFETY: `value` is valid for `size` bytes, and `to` has room for `count` values, apart from it.
             unsafe { to.add(index * size).copy_from_nonoverlapping(value, size) };
         }
         return;
     }
     let mut pattern = [MaybeUninit::<u8>::uninit(); MOST];
     let (blocks, rest) = (count / values, count % values);
-    // SAFETY: the pattern has room for `values` values, and `to` for all blocks and the remaining values behind them.
+    // SAFETY: the pattern has room for `values` values, and `to` for all blocks and the values that follow them.
     unsafe {
         for index in 0..values {
             pattern.as_mut_ptr().add(index * size).copy_from_nonoverlapping(value.cast(), size);
@@ -231,12 +233,12 @@ pub(crate) unsafe fn repeat_bytes(value: *const u8, to: *mut u8, size: usize, co
     }
 }
 
-/// Copies the values of one row to others, column by column in memory order.
+/// Copies the values of one row to other rows, column by column in memory order.
 ///
 /// # Safety
 ///
-/// - `from` is a chunk of the shape with this row, and `to` is a chunk of the shape, which may be the same
-/// - the new rows have room for values, apart from the row
+/// - `from` is a chunk of the shape with this row, and `to` is a chunk of the shape, possibly the same
+/// - the new rows have room for values, and do not include the row
 /// - all types of the shape are duplicated by copying their bytes
 pub(crate) unsafe fn repeat_row(
     shape: &ArchetypeShape,
@@ -248,19 +250,19 @@ pub(crate) unsafe fn repeat_row(
 ) {
     for &(_, ColumnSlot { offset, size }) in &shape.sized {
         let value = |row: u32| offset as usize + row as usize * size as usize;
-        // SAFETY: the row has a value in this column, and the other rows have room for one.
+        // SAFETY: the row has a value of `size` bytes in this column, and the new rows, which do not include it, have room.
         unsafe {
             repeat_bytes(from.add(value(row)), to.add(value(first)), size as usize, rows as usize);
         };
     }
 }
 
-/// Duplicates one value `count` times: all or, if one clone panics, none.
+/// Writes `count` duplicates of one value. If a clone panics, no duplicates remain.
 ///
 /// # Safety
 ///
-/// - `value` is a value of the type, which can be duplicated
-/// - `to` has room for `count` values, apart from the value
+/// - `value` points to a value of the type, which can be duplicated
+/// - `to` has room for `count` values, and does not overlap the value
 pub(crate) unsafe fn duplicate_value(
     ty: ComponentType,
     value: *const u8,
@@ -270,10 +272,10 @@ pub(crate) unsafe fn duplicate_value(
     let size = ty.size();
     match ty.0.copying {
         Copying::Bytes if size == 0 => {}
-        // SAFETY: the value has `size` bytes, and there is room for `count` values.
+        // SAFETY: the value has `size` bytes, and `to` has room for `count` values, apart from the value.
         Copying::Bytes => unsafe { repeat_bytes(value, to, size, count) },
         Copying::Deep(clone) | Copying::Clone(clone) => {
-            // SAFETY: there is a value, and room for one more each time. The type's own function drops them.
+            // SAFETY: `value` is a value of the type, and `to` has room for each duplicate. `ty.0.drop` drops values of the type.
             unsafe {
                 Written::fill_with(to, count, ty.0.drop, |index| {
                     clone(value, to.add(index * size), 1);
@@ -284,23 +286,23 @@ pub(crate) unsafe fn duplicate_value(
     }
 }
 
-/// Prefetches memory into the caches. The address need not be valid.
+/// Prefetches memory into all caches. The address may be invalid.
 #[inline(always)]
 pub(crate) fn prefetch(address: *const u8) {
     prefetch_into::<3>(address);
 }
 
-/// Prefetches memory into the second-level cache, which can wait for more lines at a time. The address need not be valid.
+/// Prefetches memory into the second-level cache, which supports more pending cache misses. The address may be invalid.
 #[inline(always)]
 pub(crate) fn prefetch_soon(address: usize) {
     prefetch_into::<2>(ptr::without_provenance(address));
 }
 
-/// Prefetches memory. The locality is 3 for all caches, and 2 for the second level.
+/// Prefetches memory. A `LOCALITY` of 3 selects all caches, and 2 selects the second level.
 #[inline(always)]
 fn prefetch_into<const LOCALITY: i32>(address: *const u8) {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: all x86-64 CPUs have the instruction, which reads nothing and faults at no address.
+    // SAFETY: all x86-64 CPUs have the instruction. It reads nothing, and faults at no address.
     unsafe {
         std::arch::x86_64::_mm_prefetch::<LOCALITY>(address.cast());
     }
@@ -318,7 +320,7 @@ mod tests {
             for count in [0, 1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 33] {
                 let value: Vec<u8> = (0..size).map(|at| at as u8).collect();
                 let mut to = vec![0xee; size * count + 16];
-                // SAFETY: there is a value, and room for `count` copies.
+                // SAFETY: the value has `size` bytes, and `to` has room for `count` copies.
                 unsafe { repeat_bytes(value.as_ptr(), to.as_mut_ptr(), size, count) };
                 assert!(
                     to[..size * count].chunks(size).all(|found| found == value),

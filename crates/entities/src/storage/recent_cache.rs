@@ -1,4 +1,4 @@
-//! A cache of values that are never removed, with a short way to those that were used last.
+//! A map whose values are never removed, with a small cache of recently used keys.
 
 use std::hash::Hash;
 use std::ops::Index;
@@ -6,19 +6,19 @@ use std::ops::Index;
 use ancho_collections::FixedState;
 use hashbrown::HashMap;
 
-/// Values by their keys, and by the numbers that they get in the order of their insertion.
+/// A map whose values also have numbers, in the order of insertion. Values are never removed.
 ///
-/// The `RECENT` last keys are found without a look at the map: often a few alternate.
+/// Up to `RECENT` recently used keys are found without a lookup in the map, because callers often alternate between a few keys.
 pub(crate) struct RecentCache<K, V, const RECENT: usize> {
     list: Vec<V>,
     numbers: HashMap<K, u32, FixedState>,
-    /// A direct-mapped cache in front of the map, empty before the first key is found.
+    /// A direct-mapped cache of recently used keys. It is empty until the first key is found.
     recent: Vec<Option<(K, u32)>>,
 }
 
 /// A key of a [`RecentCache`].
 pub(crate) trait CacheKey: Copy + Eq + Hash {
-    /// Returns a number that differs for keys that often alternate.
+    /// Returns the place of the key in the cache. Keys that often alternate should have different places.
     fn place(self) -> u32;
 }
 
@@ -30,7 +30,7 @@ impl CacheKey for (u32, u32) {
 }
 
 impl<K: CacheKey, V, const RECENT: usize> RecentCache<K, V, RECENT> {
-    /// Returns the number of a key's value, if it was inserted before.
+    /// Returns the number of a key's value, or `None` if the key was not inserted.
     #[inline]
     pub(crate) fn find(&mut self, key: K) -> Option<u32> {
         let place = key.place() as usize % RECENT;
@@ -58,7 +58,7 @@ impl<K: CacheKey, V, const RECENT: usize> RecentCache<K, V, RECENT> {
         number
     }
 
-    /// Returns the value of a key, and makes it if it is the first time.
+    /// Returns the value of a key. Calls `make` and inserts the result if the key is new.
     #[inline]
     pub(crate) fn get_or_insert_with(&mut self, key: K, make: impl FnOnce() -> V) -> &V {
         let number = match self.find(key) {

@@ -1,4 +1,4 @@
-//! Reserving free rows for many entities at once.
+//! Reservation of free rows for many entities at once.
 
 #![expect(unsafe_code, reason = "values and ids in rows without an owner")]
 
@@ -23,25 +23,25 @@ pub(crate) struct RowRange {
     pub(crate) rows: u32,
 }
 
-/// Reserved rows, in unshared chunks. They are released on drop unless they are used.
+/// Reserved rows in unshared chunks. Rows that were not committed or kept are released on drop.
 ///
-/// Until then, there may be chunks without entities and groups without chunks, which nothing else sees.
+/// During a reservation, there may be chunks without entities and groups without chunks. No other code can see them.
 pub(crate) struct ReservedRows<'s> {
     pub(crate) storage: &'s mut Storage,
     pub(crate) runs: &'s mut Vec<RowRange>,
-    /// The number of runs that have ids, which the entity table knows already.
+    /// The number of runs that have ids. The entity table already contains these ids.
     named: usize,
     /// The number of runs that have values in all columns.
     complete: usize,
-    /// Archetypes and groups that may have been created for this.
+    /// The numbers of archetypes and groups that the reservation may have created.
     groups: Vec<(u32, u32)>,
-    /// Values of the rows that have to be dropped with them.
+    /// Rows whose values are dropped if the reservation is released.
     filled: Vec<NewRows>,
     is_kept: bool,
 }
 
 impl<'s> ReservedRows<'s> {
-    /// Reserves rows in chunks of a group, which was just found or created, or of an archetype without groups.
+    /// Reserves rows in the chunks of a shared-value group, or of an archetype without groups.
     pub(crate) fn new(
         storage: &'s mut Storage,
         runs: &'s mut Vec<RowRange>,
@@ -55,21 +55,22 @@ impl<'s> ReservedRows<'s> {
         Ok(reserved)
     }
 
-    /// Reserves no rows so far.
+    /// Creates an empty reservation.
     pub(crate) fn nothing(storage: &'s mut Storage, runs: &'s mut Vec<RowRange>) -> Self {
         runs.clear();
         let (groups, filled) = mem::take(&mut storage.reserve_scratch);
         Self { storage, runs, named: 0, complete: 0, groups, filled, is_kept: false }
     }
 
-    /// Returns the group that rows of a chunk move to by a transfer without given shared values.
+    /// Returns the group that rows of chunk `from` move to with a transfer that has no given shared values. Creates it if
+    /// necessary.
     pub(crate) fn group_by(&mut self, transfer: &Transfer, from: u32) -> u32 {
         let group = self.storage.group_by(transfer, from);
         self.note_group(transfer.to, group);
         group
     }
 
-    /// Returns the group of an archetype with this key.
+    /// Returns the group of an archetype with this key. Creates it if necessary.
     pub(crate) fn group_of(&mut self, archetype: u32, key: GroupKey) -> u32 {
         let group = self.storage.group_of(archetype, key);
         self.note_group(archetype, group);
@@ -78,13 +79,13 @@ impl<'s> ReservedRows<'s> {
 
     fn note_group(&mut self, archetype: u32, group: u32) {
         let entry = (archetype, group);
-        // Usually it is the group of the previous chunk.
+        // Usually the group is that of the previous chunk.
         if group != NOWHERE && self.groups.last() != Some(&entry) {
             self.groups.push(entry);
         }
     }
 
-    /// Reserves rows of a group, or of an archetype without groups, that has no reserved rows yet.
+    /// Reserves rows in a group, or in an archetype without groups, in which this reservation has no rows yet.
     pub(crate) fn more(
         &mut self,
         archetype: u32,
@@ -92,7 +93,7 @@ impl<'s> ReservedRows<'s> {
         rows: usize,
     ) -> Result<(), OutOfMemory> {
         let mut missing = rows;
-        // The last chunk is filled first, as it is when entities are added one by one.
+        // The last chunk is filled first, in the same order as when entities are added one by one.
         let mut known = self.storage.archetypes.rooms(archetype, group).len();
         while missing > 0 {
             let chunk = if let Some(at) = known.checked_sub(1) {
@@ -114,9 +115,9 @@ impl<'s> ReservedRows<'s> {
         Ok(())
     }
 
-    /// Splits the runs at multiples of `rows` rows, counted over all runs.
+    /// Splits each run that crosses a multiple of `rows` rows, counted over all runs.
     pub(crate) fn divide(&mut self, rows: usize) {
-        // The new runs are appended, and the old ones removed afterwards: one vector serves both.
+        // The new runs are appended, and the old ones are removed afterwards, so that no second vector is needed.
         let whole = self.runs.len();
         let mut left = rows;
         for at in 0..whole {
@@ -135,54 +136,52 @@ impl<'s> ReservedRows<'s> {
         self.runs.drain(..whole);
     }
 
-    /// Keeps the rows and their values for code that uses the rows at once. Nothing is released.
+    /// Keeps the rows and their values, for a caller that uses the rows immediately. Nothing is released on drop.
     pub(crate) fn keep(&mut self) {
         self.is_kept = true;
         self.filled.drain(..).for_each(NewRows::keep);
         self.groups.clear();
     }
 
-    /// Returns rows without values.
+    /// Returns reserved rows, which have no values yet.
     ///
     /// # Safety
     ///
-    /// - the rows were reserved here, and were not returned before
-    /// - the result is dropped before this, or [held](Self::hold) by it
+    /// - the rows were reserved by this reservation, and were not returned before
+    /// - the result is dropped before the reservation, or [held](Self::hold) by it
     pub(crate) unsafe fn rows(&self, run: RowRange) -> NewRows {
         let chunk = &self.storage.chunks[run.chunk];
-        // SAFETY: reserved rows are in an unshared chunk, within its capacity, and have no values. Archetypes live as long as
-        // the storage.
+        // SAFETY: reserved rows are in an unshared chunk and within its capacity. They have no values, and the caller gets them
+        // once. Archetypes, and with them shapes, live as long as the storage.
         unsafe { NewRows::in_memory(chunk.shape(), chunk.data(), run) }
     }
 
-    /// Drops the values of the rows with the reservation, unless it is kept.
+    /// Drops the values of the rows together with the reservation, unless the reservation is kept.
     pub(crate) fn hold(&mut self, rows: NewRows) {
         if !rows.columns.is_empty() {
             self.filled.push(rows);
         }
     }
 
-    /// Fills the rows of one chunk after the other. [`commit`](Self::commit) makes them visible.
+    /// Fills the rows of each run. [`commit`](Self::commit) then makes them visible.
     ///
-    /// `write` writes values to all columns of a run, best in memory order. If it panics, nothing is created. The rows get ids before
-    /// their values if `with_ids`, which is faster. Otherwise `commit` allocates the ids, and a panic uses none.
-    ///
-    /// # Panics
-    ///
-    /// If the rows were filled before.
+    /// `write` writes values to all columns of a run, preferably in memory order. If it panics, no entity is created. With
+    /// `with_ids`, rows get their ids before their values, which is faster. Otherwise `commit` allocates the ids, so that a panic
+    /// does not use any.
     pub(crate) fn fill(&mut self, with_ids: bool, mut write: impl FnMut(&mut NewRows, &Chunks)) {
         assert!(self.named == 0 && self.complete == 0 && self.filled.is_empty());
         for at in 0..self.runs.len() {
             let run = self.runs[at];
             if with_ids {
                 let Storage { table, chunks, .. } = &mut *self.storage;
-                // Ids come first in a chunk. Written before the columns, they begin one stream of writes through the chunk, which
-                // halves the time if the memory is not in the cache.
+                // The ids are at the beginning of a chunk. Writing them before the columns makes one stream of writes through the
+                // chunk, which halves the time if the memory is not in the cache.
                 let ids = chunks[run.chunk].new_ids(run.first, run.rows);
                 table.allocate_rows(ids, run.chunk, run.first);
                 self.named = at + 1;
             }
-            // SAFETY: the runs are filled once, and the result is dropped or held here.
+            // SAFETY: the run was reserved here, and each run is filled once. The result is held by the reservation, or dropped
+            // if `write` panics.
             let mut rows = unsafe { self.rows(run) };
             write(&mut rows, &self.storage.chunks);
             self.complete += usize::from(rows.is_complete);
@@ -190,11 +189,11 @@ impl<'s> ReservedRows<'s> {
         }
     }
 
-    /// Makes the rows visible. Rows without ids get them.
+    /// Makes the rows visible. Rows that have no ids get them.
     ///
     /// # Panics
     ///
-    /// If not all columns of all rows have values.
+    /// If a column of a row has no value.
     pub(crate) fn commit(mut self) {
         assert_eq!(self.complete, self.runs.len());
         for at in 0..self.runs.len() {
@@ -205,7 +204,7 @@ impl<'s> ReservedRows<'s> {
                 self.storage.create_entities(run);
             }
         }
-        // A group for which no rows were reserved has no chunk.
+        // A group in which no rows were reserved has no chunk, and is removed.
         self.storage.forget_groups(&mut self.groups);
         self.keep();
         drop(self.storage.shared.take_unused());
@@ -223,7 +222,7 @@ impl Drop for ReservedRows<'_> {
                 self.storage.table.free_rows(unsafe { ids.assume_init_ref() });
             }
             for run in self.runs.drain(..).rev() {
-                // A chunk that was opened for this has one run that begins at 0, and possibly others.
+                // A chunk that was opened for the reservation may have several runs. One of them begins at 0.
                 if run.first == 0 && self.storage.chunks[run.chunk].len == 0 {
                     retired.push(self.storage.close_chunk(run.chunk).into_parts());
                 }
@@ -232,13 +231,13 @@ impl Drop for ReservedRows<'_> {
         }
         let lists = (mem::take(&mut self.groups), mem::take(&mut self.filled));
         self.storage.reserve_scratch = lists;
-        // Last, since dropping chunk components and shared values runs user code.
+        // Chunk components and shared values are dropped last, because that runs user code.
         let _unused = (!self.is_kept).then(|| self.storage.shared.take_unused());
         drop(retired);
     }
 }
 
-/// A position in a list of reserved runs, from which rows are taken in their order.
+/// A position in a list of reserved runs, from which rows are taken in order.
 #[derive(Default)]
 pub(crate) struct RowCursor {
     run: usize,
@@ -251,7 +250,8 @@ impl RowCursor {
         Self { run: runs.len(), used: 0 }
     }
 
-    /// Takes reserved rows for a run. Calls the function for each part of it, with its first row and its reserved rows.
+    /// Takes reserved rows for the rows of `run`. Calls `each` for each contiguous part, with its first row in `run` and its
+    /// reserved rows.
     pub(crate) fn assign(
         &mut self,
         reserved: &[RowRange],
@@ -271,26 +271,26 @@ impl RowCursor {
     }
 }
 
-/// Rows that were reserved, and the values that were written to them. The values are dropped unless they are kept.
+/// Reserved rows, and the values that were written to them. The values are dropped on drop, unless they are kept.
 pub(crate) struct NewRows {
     shape: NonNull<ArchetypeShape>,
     data: *mut u8,
     pub(crate) run: RowRange,
-    /// The columns with values that have to be dropped.
+    /// The columns that have values, and whose values need to be dropped.
     columns: InlineIndices,
     /// True if all columns have values.
     is_complete: bool,
 }
 
-// SAFETY: it owns the values, and components are `Send`. The shape is only read.
+// SAFETY: `NewRows` owns the values, and components are `Send`. The shape is only read.
 unsafe impl Send for NewRows {}
 
 impl NewRows {
-    /// Begins without values, in memory of a chunk, or that is not that of a chunk yet.
+    /// Creates rows without values in the memory of a chunk, or in memory that is not that of a chunk yet.
     ///
     /// # Safety
     ///
-    /// - the memory is unshared, and has room for the rows in columns of the shape; nothing else reaches them
+    /// - the memory is unshared, and has room for the rows in columns of the shape; nothing else accesses the rows
     /// - the memory and the shape outlive the result, unless it is [kept](Self::keep)
     pub(super) unsafe fn in_memory(shape: &ArchetypeShape, data: *mut u8, run: RowRange) -> Self {
         let (shape, columns) = (NonNull::from(shape), InlineIndices::default());
@@ -299,7 +299,7 @@ impl NewRows {
 
     #[inline]
     pub(crate) fn shape(&self) -> &ArchetypeShape {
-        // SAFETY: the shape outlives the rows.
+        // SAFETY: the shape outlives `self`, by the contract of `in_memory`.
         unsafe { self.shape.as_ref() }
     }
 
@@ -315,7 +315,7 @@ impl NewRows {
         self.data
     }
 
-    /// Returns the first row as a place for a set of components with these column offsets.
+    /// Returns the place of a set of components in the first row, given their column offsets.
     #[inline]
     pub(crate) fn place(&self, offsets: &[u32]) -> RowPlace {
         RowPlace::new(self.data, offsets, self.run.first as usize)
@@ -328,18 +328,18 @@ impl NewRows {
         self.data.wrapping_add(slot.offset as usize + self.run.first as usize * slot.size as usize)
     }
 
-    /// Owns the values of a column from now on.
+    /// Takes ownership of the values of a column.
     ///
     /// # Safety
     ///
-    /// - the column has a value in each row, which nothing else owns
+    /// - the column has a value in each of the rows, and nothing else owns these values
     pub(crate) unsafe fn own(&mut self, column: u32) {
         if self.shape().types[column as usize].0.drop.is_some() {
             self.columns.push(column);
         }
     }
 
-    /// Writes columns with a function, which counts those that it has finished.
+    /// Writes columns with a function, which counts the columns that it has finished. If it panics, finished columns are owned.
     ///
     /// # Safety
     ///
@@ -354,7 +354,7 @@ impl NewRows {
         impl Drop for Finished<'_> {
             fn drop(&mut self) {
                 for &column in &self.columns[..self.count] {
-                    // SAFETY: the function has finished the column.
+                    // SAFETY: the function has written a value to each row of this column.
                     unsafe { self.rows.own(column) };
                 }
             }
@@ -363,18 +363,19 @@ impl NewRows {
         write(&mut Finished { rows: self, columns, count: 0 }.count);
     }
 
-    /// Writes the initial values of columns, in rising order.
+    /// Writes the initial values of columns, which are in ascending order.
     ///
     /// # Panics
     ///
-    /// If the rows have values already, there is no such column, the columns do not rise, or a type has no initial value.
+    /// If the rows already have values, a column does not exist, the columns are not in ascending order, or a type has no initial
+    /// value.
     pub(crate) fn write_initial(&mut self, columns: impl Iterator<Item = u32>) {
         assert!(self.columns.is_empty());
         let (mut end, mut count) = (0, 0);
         for column in columns {
             assert!(column >= end);
             (end, count) = (column + 1, count + 1);
-            // SAFETY: the rows have room for values, which are owned here then. Each column is written once.
+            // SAFETY: the rows have room for values, and `self` then owns them. Each column is written once.
             unsafe {
                 write_initial(self.shape(), self.data, column, self.run.first, self.run.rows);
                 self.own(column);
@@ -383,7 +384,7 @@ impl NewRows {
         self.is_complete = count == self.shape().types.len();
     }
 
-    /// Declares that all columns have values, or will have them before the rows are visible.
+    /// Declares that all columns have values, or will have them before the rows become visible.
     ///
     /// # Safety
     ///
@@ -393,11 +394,12 @@ impl NewRows {
         self.is_complete = true;
     }
 
-    /// Writes a duplicate of one row of a chunk to each row. `columns` pairs their columns with all of these, in their order.
+    /// Writes a duplicate of one row of another chunk to each row. `columns` pairs the columns of that chunk with all columns
+    /// of these rows, in order.
     ///
     /// # Panics
     ///
-    /// If the rows have values already, the columns differ in type, or a type cannot be duplicated.
+    /// If the rows already have values, the columns differ in type, or a type cannot be duplicated.
     pub(crate) fn repeat_row(&mut self, from: &Chunk, row: u32, columns: &[(u32, u32)]) {
         assert!(self.columns.is_empty() && columns.len() == self.shape().types.len());
         assert!(row < from.len);
@@ -406,7 +408,7 @@ impl NewRows {
                 (self.shape().types[column as usize], from.shape().columns[theirs as usize]);
             assert!(ours == column && from.shape().types[theirs as usize] == ty);
             let value = from.column(slot.offset).wrapping_add(row as usize * ty.size());
-            // SAFETY: the row has a value of this type, the new rows have room for one each, and are others.
+            // SAFETY: the row has a value of this type. The new rows have room for one each, and do not include the row.
             unsafe {
                 duplicate_value(ty, value, self.column(column), self.len());
                 self.own(column);
@@ -415,11 +417,11 @@ impl NewRows {
         self.is_complete = true;
     }
 
-    /// Writes duplicates of rows of another chunk with the same types, from `first` on.
+    /// Writes duplicates of rows of another chunk with the same types. `first` is the first of those rows.
     ///
     /// # Panics
     ///
-    /// If the rows have values already, the types differ, there are no such rows, or a type cannot be duplicated.
+    /// If the rows already have values, the types differ, the other chunk does not have the rows, or a type cannot be duplicated.
     pub(crate) fn duplicate_rows(&mut self, from: &Chunk, first: u32) {
         assert!(self.columns.is_empty() && from.shape().types == self.shape().types);
         assert!(first <= from.len && self.run.rows <= from.len - first);
@@ -427,7 +429,8 @@ impl NewRows {
             let (ty, slot) =
                 (self.shape().types[column as usize], from.shape().columns[column as usize]);
             let values = from.column(slot.offset).wrapping_add(first as usize * ty.size());
-            // SAFETY: the other chunk has values of this type in its rows, the new rows have room for them, and are others.
+            // SAFETY: the other chunk has values of this type in its rows. The new rows have room for them, and are in a
+            // different chunk.
             unsafe {
                 duplicate_column(ty, values, self.column(column), self.len());
                 self.own(column);
@@ -436,12 +439,12 @@ impl NewRows {
         self.is_complete = true;
     }
 
-    /// Replaces the entities in the values of all rows. The function gets the row, the number of the entity in its value, and the
-    /// entity.
+    /// Replaces the entities in the values of all rows. `replace` gets the index of the row, the number of the entity within the
+    /// value, and the entity.
     ///
     /// # Panics
     ///
-    /// If not all columns were written at once.
+    /// If not all columns have values.
     pub(crate) fn remap(&mut self, mut replace: impl FnMut(usize, usize, Entity) -> Entity) {
         assert!(self.is_complete);
         for (column, ty) in (0..).zip(&self.shape().types) {
@@ -453,13 +456,13 @@ impl NewRows {
                     replace(row, nth - 1, entity)
                 };
                 let value = self.column(column).wrapping_add(row * ty.size());
-                // SAFETY: the row has a value of this type, which is owned here.
+                // SAFETY: the row has a value of this type, which `self` owns.
                 unsafe { remap(ty.0.shape, value, 1, &mut EntityRemap::new(&mut replace)) };
             }
         }
     }
 
-    /// Keeps the values: the rows have another owner now.
+    /// Keeps the values, which now have another owner.
     pub(crate) fn keep(mut self) {
         self.columns.clear();
     }
@@ -468,13 +471,13 @@ impl NewRows {
 impl Drop for NewRows {
     fn drop(&mut self) {
         let RowRange { first, rows, .. } = self.run;
-        // SAFETY: these columns were written, and nothing else owns the values.
+        // SAFETY: the rows have values in these columns, and `self` owns them.
         unsafe { drop_values(self.shape.as_ref(), self.data, &self.columns, first, rows) }
     }
 }
 
 impl Storage {
-    /// Removes those of the groups that have no chunks. Their values may become [unused](super::SharedValues::take_unused).
+    /// Removes the groups that have no chunks. Their shared values may become [unused](super::SharedValues::take_unused).
     fn forget_groups(&mut self, groups: &mut Vec<(u32, u32)>) {
         groups.sort_unstable();
         groups.dedup();
@@ -483,7 +486,7 @@ impl Storage {
         }
     }
 
-    /// Creates the entities of rows behind the last of a chunk, which have values already.
+    /// Creates the entities of rows that follow the last row of a chunk and already have values.
     pub(crate) fn create_entities(&mut self, run: RowRange) {
         let chunk = &mut self.chunks[run.chunk];
         debug_assert_eq!(run.first, chunk.len);
@@ -491,7 +494,7 @@ impl Storage {
         self.show_entities(run);
     }
 
-    /// Makes rows behind the last of a chunk visible, which have values and ids already.
+    /// Makes rows visible that follow the last row of a chunk and already have values and ids.
     fn show_entities(&mut self, run: RowRange) {
         let chunk = &mut self.chunks[run.chunk];
         let is_uniform = chunk.note_new(run.first, run.rows, self.version);

@@ -1,6 +1,6 @@
 //! Moves of rows between chunks, and of whole chunks between archetypes and groups.
 //!
-//! From the cheapest to the most general:
+//! The methods, from the cheapest to the most general:
 //!
 //! | method | moves | copies |
 //! |---|---|---|
@@ -10,8 +10,8 @@
 //! | [`move_row_simply`](Storage::move_row_simply) | one row of small values | values, without a call |
 //! | [`move_row`](Storage::move_row) | one row | values |
 //!
-//! A [`Transfer`] says which columns move, stay behind or are written. The methods take rows that are reserved and values that
-//! are written: they run no user code and cannot fail halfway.
+//! A [`Transfer`] determines which columns move, are left behind or are written. The target rows are reserved, and new values are
+//! written, before these methods are called. So they run no user code, and cannot fail halfway.
 
 #![expect(unsafe_code, reason = "moves values between chunks")]
 
@@ -28,26 +28,27 @@ use super::{Location, Storage};
 use crate::entity::Entity;
 use crate::error::EntityError;
 
-/// Contiguous rows on their way from one chunk to another.
+/// A move of contiguous rows from one chunk to another.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RowMove {
-    /// The first row in the chunk that the rows come from.
+    /// The first row in the source chunk.
     pub(crate) from: u32,
-    /// The first row in the chunk that the rows go to, which has no entities there yet.
+    /// The first row in the target chunk. It follows the last row of that chunk.
     pub(crate) to: u32,
     /// The number of rows.
     pub(crate) rows: u32,
 }
 
-/// Single rows.
+/// Moves of single rows.
 impl Storage {
-    /// Moves an entity's row to the first free row of another chunk, where both chunks are of the simplest kind.
+    /// Moves an entity's row to the first free row of another chunk, by copying small values only.
     ///
     /// # Safety
     ///
     /// - `slot` was just opened for `entity`
     /// - both chunks [move rows simply](super::Chunk::moves_simply), and chunk `to` has room
-    /// - `transfer` leads from the archetype of the entity to that of `to`, another one, and leaves nothing to be dropped
+    /// - `transfer` leads from the archetype of the entity to that of `to`, which is a different one, and leaves no values to be
+    ///   dropped
     /// - the new row has values in all columns that `transfer` writes
     #[inline(never)]
     pub(crate) unsafe fn move_row_simply(
@@ -58,14 +59,15 @@ impl Storage {
         to: u32,
     ) {
         // SAFETY:
-        // - the slot was just opened
-        // - the entity table names existing chunks, `to` has room, and the two differ because their archetypes do
+        // - the slot was just opened for the entity
+        // - the entity table refers only to existing chunks, `to` exists, and the two differ because their archetypes differ
         let (from, [source, target]) = unsafe {
             let from = slot.location();
             (from, self.chunks.get_pair_unchecked_mut(from.chunk, to))
         };
         let row = target.len;
-        // SAFETY: both rows are inside of their chunks, in columns of one type with small values; the chunks differ.
+        // SAFETY: both rows are within the capacity of their chunks, in columns of the same type with small values. The chunks
+        // differ.
         unsafe {
             for column in &transfer.moves {
                 let size = column.size as usize;
@@ -81,8 +83,8 @@ impl Storage {
         target.len = row + 1;
         let is_full = target.len == target.capacity();
         // SAFETY:
-        // - the slot was opened before, and the table was not used since
-        // - the source row exists, in unshared memory without masks, tracking or large values
+        // - the slot was opened for the entity, and the table has not been used since
+        // - the source row exists, in unshared memory, in a chunk without masks, tracked components or large values
         // - the transfer leaves nothing of the row to be dropped
         unsafe {
             slot.relocate(Location { chunk: to, row });
@@ -101,9 +103,10 @@ impl Storage {
     /// # Safety
     ///
     /// - `entity` exists at `from`; its chunk and chunk `to` are unshared, and `to` has room
-    /// - `transfer` leads from the archetype of the one chunk to that of the other; if those are the same, the groups differ
+    /// - `transfer` leads from the archetype of the source chunk to that of `to`; if the archetypes are the same, the groups
+    ///   differ
     /// - the new row has values in all columns that `transfer` writes
-    /// - `left` names the columns of the old row whose values are not moved, neither by `transfer` nor otherwise
+    /// - `left` lists the columns of the old row whose values were not moved, neither by `transfer` nor otherwise
     #[inline(never)]
     pub(crate) unsafe fn move_row(
         &mut self,
@@ -113,11 +116,11 @@ impl Storage {
         to: u32,
         left: &[u32],
     ) {
-        // SAFETY: both chunks exist, and differ because their archetypes or groups do.
+        // SAFETY: both chunks exist. They differ, because their archetypes or groups differ.
         let [source, target] = unsafe { self.chunks.get_pair_unchecked_mut(from.chunk, to) };
         let row = target.len;
         let (data, new_data) = (source.data(), target.data());
-        // SAFETY: both rows are inside of their chunks, in columns of one type; the chunks differ.
+        // SAFETY: both rows are within the capacity of their chunks, in columns of the same type. The chunks differ.
         unsafe {
             for column in &transfer.moves {
                 let size = column.size as usize;
@@ -144,15 +147,15 @@ impl Storage {
         }
         // SAFETY:
         // - the source row exists, in unshared memory
-        // - `left` names the values that are still there
+        // - `left` lists the columns whose values were not moved
         unsafe { self.remove_row(from.chunk, from.row, Some(left)) };
     }
 
-    /// Moves an entity to the archetype and group that a transfer leads to, for which no value has to be written.
+    /// Moves an entity to the archetype and group that a transfer leads to. The transfer writes no values.
     ///
     /// # Panics
     ///
-    /// If the entity is not at the location, or the transfer is that of another archetype, or writes values.
+    /// If the entity is not at the location, or the transfer begins at another archetype, or writes values.
     pub(crate) fn move_entity(
         &mut self,
         entity: Entity,
@@ -165,12 +168,12 @@ impl Storage {
         Ok(())
     }
 
-    /// Moves an entity to a chunk with room of the archetype that a transfer leads to. No value has to be written.
+    /// Moves an entity to a given chunk of the archetype that a transfer leads to. The transfer writes no values.
     ///
     /// # Panics
     ///
-    /// If the entity is not at the location, a chunk is shared, or the chunk is full or of another archetype. If the transfer is that
-    /// of another archetype, or writes values.
+    /// If the entity is not at the location, or a chunk is shared. If the target chunk is full or belongs to another archetype.
+    /// If the transfer begins at another archetype, or writes values.
     pub(crate) fn move_entity_to(
         &mut self,
         entity: Entity,
@@ -189,14 +192,14 @@ impl Storage {
         };
         assert!(transfer.written.iter().all(has_no_value));
         // SAFETY:
-        // - the entity exists at `from`; both chunks are unshared, differ, and the second has room
-        // - the transfer leads from the archetype of the one to that of the other
-        // - the columns that it writes have neither bytes nor drop glue
-        // - the transfer lists the columns that it leaves
+        // - the entity exists at `from`; both chunks are unshared, they differ, and the target chunk has room
+        // - the transfer leads from the archetype of the source chunk to that of the target chunk
+        // - the columns that the transfer writes have neither bytes nor drop glue
+        // - `transfer.left` lists the columns that the transfer leaves behind
         unsafe { self.move_row(entity, from, transfer, to, &transfer.left) };
     }
 
-    /// Moves an entity's row to another archetype. Components that are new there get their initial values.
+    /// Moves an entity's row to another archetype. New components get their initial values.
     pub(crate) fn move_with_initial(
         &mut self,
         runs: &mut Vec<RowRange>,
@@ -215,18 +218,18 @@ impl Storage {
         // - the entity exists at `from`, in a chunk that was made unshared; the reserved chunk is unshared and has room
         // - the transfer leads to the archetype of the reserved chunk
         // - all columns that the transfer writes were just written
-        // - the transfer lists the columns that it leaves
+        // - `transfer.left` lists the columns that the transfer leaves behind
         unsafe { reserved.storage.move_row(entity, from, transfer, chunk, &transfer.left) };
         Ok(())
     }
 
-    /// Exchanges two entities: each gets all components of the other.
+    /// Exchanges the rows of two entities: each entity gets all components of the other.
     ///
     /// # Safety
     ///
-    /// - both rows exist, in two chunks of one archetype, whose memory is unshared
+    /// - both rows exist, in two different chunks of one archetype, whose memory is unshared
     pub(crate) unsafe fn swap_entities(&mut self, left: Location, right: Location) {
-        // SAFETY: both chunks exist and differ, and both rows are inside of them. Their memory is unshared.
+        // SAFETY: both chunks exist and differ, and both rows are within them. Their memory is unshared.
         let [one, other] = unsafe {
             let [one, other] = self.chunks.get_pair_unchecked_mut(left.chunk, right.chunk);
             ptr::swap(one.id(left.row), other.id(right.row));
@@ -243,19 +246,20 @@ impl Storage {
     }
 }
 
-/// Contiguous rows.
+/// Moves of contiguous rows.
 impl Storage {
-    /// Moves rows of a chunk to the first free rows of another. The source chunk does not change: the caller closes the gap.
+    /// Copies rows of a chunk to the first free rows of another chunk, which then owns the values. The source chunk is not
+    /// changed: the caller closes the gap.
     ///
-    /// If a third chunk of the source's archetype follows soon, the same rows of it are prefetched.
+    /// `soon` is the address of a chunk of the same archetype that is moved next. The same rows of that chunk are prefetched.
     ///
     /// # Safety
     ///
     /// - the rows exist, and the chunks differ
-    /// - both chunks are unshared, but the source may be shared if all its values are duplicated by copying their bytes
-    /// - `to` names free rows of the target, right behind its last row
+    /// - both chunks are unshared; the source may be shared if all its values are duplicated by copying their bytes
+    /// - `to` is a range of free rows that directly follow the last row of the target
     /// - `transfer` leads from the archetype of the source to that of the target
-    /// - the new rows have values in all columns that `transfer` writes, or get them before anything reads them
+    /// - the new rows have values in all columns that `transfer` writes, or get them before they are read
     pub(crate) unsafe fn copy_rows(
         &mut self,
         from: u32,
@@ -269,9 +273,10 @@ impl Storage {
         let [source, target] = unsafe { self.chunks.get_pair_unchecked_mut(from, to.chunk) };
         debug_assert_eq!(target.len, to.first);
         debug_assert!(first + to.rows <= source.len && to.rows <= target.capacity() - to.first);
-        // The distance from the source to the chunk that is prefetched.
+        // The distance in bytes from the source chunk to the chunk that is prefetched.
         let ahead = soon.map(|soon| soon.wrapping_sub(source.data().addr()));
-        // SAFETY: the rows are inside of their chunks, with room for their ids, and in columns of one type; the chunks differ.
+        // SAFETY: the rows are within their chunks, which have room for the ids. The columns have the same type, and the chunks
+        // differ.
         unsafe {
             let bytes = to.rows as usize * size_of::<Entity>();
             copy_bytes(source.id(first).cast(), target.id(to.first).cast(), bytes, ahead);
@@ -295,22 +300,23 @@ impl Storage {
         self.add_rows(to.chunk, to.rows);
     }
 
-    /// Fills a gap with the last rows of a chunk: rows whose entities have moved to another chunk or are gone.
+    /// Closes a gap of rows whose entities were moved to another chunk or destroyed, by moving the last rows of the chunk into
+    /// it.
     ///
-    /// The values of the columns `left` were not moved. They end up behind the last row, in as many rows.
+    /// The values of the columns `left` were not moved. They are moved after the last row, in the same number of rows.
     ///
     /// # Safety
     ///
-    /// - the chunk has these rows, and more; its memory is unshared
+    /// - the chunk has these rows and at least one more; its memory is unshared
     /// - the values of all other columns were moved, or need not be dropped
     pub(crate) unsafe fn close_gap(&mut self, number: u32, first: u32, rows: u32, left: &[u32]) {
         let chunk = &mut self.chunks[number];
         debug_assert!(!chunk.may_be_shared() && rows < chunk.len);
         let (len, after) = (chunk.len, first + rows);
-        // If fewer rows follow the gap than it has, only those move.
+        // If fewer rows follow the gap than it has rows, only those are moved.
         let moved = rows.min(len - after);
         let tail = len - moved;
-        // SAFETY: both ranges are rows of the chunk, and disjoint, since `tail` is not before `after`.
+        // SAFETY: both ranges are rows of the chunk. They are disjoint, because `tail` is not before `after`.
         unsafe {
             for &(at, column) in &chunk.shape().sized {
                 let row = |row: u32| column.offset as usize + row as usize * column.size as usize;
@@ -341,11 +347,11 @@ impl Storage {
         self.note_room(number);
     }
 
-    /// Moves contiguous rows to another group of their archetype, so that they have other shared values.
+    /// Moves contiguous rows to another group of their archetype, which gives them other shared values.
     ///
-    /// If the range covers all rows of the chunk, no row moves, but all count as having left and arrived.
+    /// If the range covers all rows of the chunk, the whole chunk joins the group, but all rows count as removed and added.
     ///
-    /// `transfer` leads from the archetype of the chunk to itself, and the chunk is not in the group yet.
+    /// `transfer` leads from the archetype of the chunk to itself. The chunk does not belong to the group yet.
     pub(crate) fn set_group_of_rows(
         &mut self,
         runs: &mut Vec<RowRange>,
@@ -357,8 +363,8 @@ impl Storage {
         debug_assert!(!self.has_group_key(number, transfer.to, &key));
         if rows == self.chunks[number].len {
             let group = self.group_of(transfer.to, key);
-            // SAFETY: the chunk exists, the transfer leads from its archetype to itself, which keeps chunks whole, and the
-            // group is one of that archetype. No type is new.
+            // SAFETY: the chunk exists. The transfer leads from its archetype to itself, which keeps chunks whole. The group
+            // belongs to that archetype, and no type is new.
             unsafe { self.relabel_as_moved(number, group, transfer) };
             drop(self.shared.take_unused());
             return Ok(());
@@ -368,9 +374,9 @@ impl Storage {
         ReservedRows::new(self, runs, transfer.to, group, rows as usize)?.keep();
         let mut from = first;
         // SAFETY:
-        // - the rows exist; the reserved ones are in unshared chunks of another group, right behind their last rows
+        // - the rows exist; the reserved rows are in unshared chunks of another group, and directly follow their last rows
         // - the transfer leads from the archetype to itself, and writes only shared types, which have no bytes
-        // - the chunk was made unshared, and has more rows than these, all of whose values were moved
+        // - the chunk was made unshared, and has more rows than these, whose values were all moved
         unsafe {
             for &target in &*runs {
                 self.copy_rows(number, from, target, transfer, None);
@@ -382,35 +388,35 @@ impl Storage {
     }
 }
 
-/// Whole chunks.
+/// Moves of whole chunks.
 impl Storage {
-    /// Moves a chunk to another group, and possibly another archetype, with all its rows. The entities keep their places, and the
-    /// memory of the chunk is not written: it may be shared.
+    /// Moves a chunk with all its rows to another group, and possibly to another archetype. The locations of its entities do not
+    /// change, and the memory of the chunk is not written, so that it may be shared.
     ///
-    /// A move to another archetype counts as all rows leaving the one and arriving in the other. A move within the archetype
-    /// counts only for the shared values that differ.
+    /// If the archetype changes, all rows count as removed from the old one and added to the new one. If only the group changes,
+    /// an event is counted only for the shared values that differ.
     ///
-    /// Shared values that no chunk has any more are [unused](super::SharedValues::take_unused) afterwards.
+    /// Shared values that no chunk has any more become [unused](super::SharedValues::take_unused).
     ///
     /// # Safety
     ///
     /// - the chunk exists, and `transfer` begins at its archetype
-    /// - `transfer` keeps chunks [whole](Transfer::whole), or the columns were moved as it [lists](Transfer::repacks)
+    /// - `transfer` keeps chunks [whole](Transfer::whole), or the caller has moved the columns as it [lists](Transfer::repacks)
     /// - `group` is a group of the archetype that `transfer` leads to, if that has groups
     /// - if the memory is shared, all new types can be duplicated
     #[inline]
     pub(crate) unsafe fn relabel_chunk(&mut self, number: u32, group: u32, transfer: &Transfer) {
         let chunk = &self.chunks[number];
         if chunk.archetype != transfer.to {
-            // SAFETY: the contract of this function is that of the call.
+            // SAFETY: both functions have the same contract.
             return unsafe { self.relabel_as_moved(number, group, transfer) };
         }
         self.count_other_values(transfer.to, chunk.group, group);
-        // SAFETY: the contract of this function is that of the call.
+        // SAFETY: both functions have the same contract.
         unsafe { self.relabel(number, group, transfer) };
     }
 
-    /// Moves a chunk to another group or archetype, and counts all its rows as having left and arrived.
+    /// Moves a chunk to another group or archetype, and counts all its rows as removed and added.
     ///
     /// # Safety
     ///
@@ -418,12 +424,12 @@ impl Storage {
     #[inline]
     unsafe fn relabel_as_moved(&mut self, number: u32, group: u32, transfer: &Transfer) {
         self.chunks[number].note_order(self.version);
-        // SAFETY: the contract of this function is that of `relabel`.
+        // SAFETY: both functions have the same contract.
         unsafe { self.relabel(number, group, transfer) };
         self.chunks[number].note_order(self.version);
     }
 
-    /// Moves a chunk to another group or archetype, without counting rows as moved.
+    /// Moves a chunk to another group or archetype, and does not count its rows as moved.
     ///
     /// # Safety
     ///
@@ -435,7 +441,7 @@ impl Storage {
         let to = transfer.to;
         // The events of the chunk so far count for the old archetype and group.
         let events = mem::take(&mut chunk.order_events);
-        // The new group first: a value that both groups have must not become unused in between.
+        // The chunk joins the new group first, so that a value that both groups have does not become unused in between.
         if group != NOWHERE {
             self.enter_group(to, group);
         }
@@ -461,8 +467,8 @@ impl Storage {
             // SAFETY:
             // - the chunk exists
             // - the shape is that of the archetype, and archetypes live as long as the storage
-            // - the transfer begins at the archetype of the chunk, and keeps it whole or was applied to its columns: the
-            //   contract of this function
+            // - the transfer begins at the archetype of the chunk, and keeps it whole, or its columns were moved as the transfer
+            //   lists, by the contract of this function
             unsafe { self.chunks.change_archetype(number, shape, transfer, self.version) };
             self.chunks[number].place = self.archetypes.list_chunk(to, number);
         }
@@ -475,17 +481,17 @@ impl Storage {
         }
     }
 
-    /// Moves a chunk with its first rows to a group of another archetype, by shifting columns within its memory.
+    /// Moves a chunk with its first `rows` rows to a group of another archetype, by shifting columns within its memory.
     ///
-    /// The rows keep their places, so that the entity table does not change. If another chunk of the archetype follows soon, its
-    /// columns are prefetched.
+    /// The rows keep their positions, so that the entity table does not change. If another chunk of the archetype is moved next,
+    /// its columns are prefetched.
     ///
     /// # Safety
     ///
     /// - the chunk exists, its memory is unshared, and `transfer` begins at its archetype and [repacks](Transfer::repacks) chunks
-    /// - the chunk has `rows` rows, the other archetype has room for them, and all rows behind them were moved
+    /// - the chunk has `rows` rows, the target archetype has room for them in a chunk, and all rows after them were moved
     /// - `group` is a group of the archetype that `transfer` leads to, if that has groups
-    /// - the columns that `transfer` writes get values before anything reads them
+    /// - the columns that `transfer` writes get values before they are read
     pub(crate) unsafe fn repack_chunk(
         &mut self,
         number: u32,
@@ -505,8 +511,9 @@ impl Storage {
         let data = chunk.data();
         let ahead = soon.map(|soon| soon.wrapping_sub(data.addr()));
         // SAFETY:
-        // - the memory is that of an unshared chunk, and has room for the rows of each column before and after
-        // - the columns are then where the other archetype has them; the rest is the contract of this function
+        // - the memory is that of an unshared chunk, and has room for the rows of each column at the old and the new offset
+        // - afterwards the columns are at the offsets of the target archetype; the caller ensures the rest of the contract of
+        //   `relabel_chunk`
         unsafe {
             for column in &transfer.repacked {
                 shift_column(data, column, rows as usize, ahead);
@@ -516,10 +523,11 @@ impl Storage {
     }
 }
 
-/// The number of bytes that are copied between two prefetches. With more, more cache misses would be pending than a CPU can track.
+/// The number of bytes that are copied between two prefetches. With more, there would be more pending cache misses than a CPU can
+/// track.
 const PIECE: usize = 512;
 
-/// Prefetches the bytes of a piece that are `ahead` bytes further.
+/// Prefetches the bytes that are `ahead` bytes after a piece.
 #[inline]
 fn prefetch_piece(address: usize, piece: usize, ahead: usize) {
     for line in (0..piece).step_by(64) {
@@ -527,15 +535,15 @@ fn prefetch_piece(address: usize, piece: usize, ahead: usize) {
     }
 }
 
-/// Copies bytes, and prefetches those that are `ahead` bytes further.
+/// Copies bytes, and prefetches the bytes that are `ahead` bytes after the source.
 ///
-/// Without that, the hardware prefetcher guesses wrong at the end of each column.
+/// Without the prefetch, the hardware prefetcher predicts wrong addresses at the end of each column.
 ///
 /// # Safety
 ///
 /// - both addresses are valid for `bytes` bytes, and the ranges are disjoint
 unsafe fn copy_bytes(from: *const u8, to: *mut u8, bytes: usize, ahead: Option<usize>) {
-    // SAFETY: all pieces are in the two ranges, which are valid and disjoint.
+    // SAFETY: all pieces are inside of the two ranges, which are valid and disjoint.
     unsafe {
         let Some(ahead) = ahead else {
             return to.copy_from_nonoverlapping(from, bytes);
@@ -548,17 +556,17 @@ unsafe fn copy_bytes(from: *const u8, to: *mut u8, bytes: usize, ahead: Option<u
     }
 }
 
-/// Moves the values of a column within the memory of a chunk, and prefetches those that are `ahead` bytes further.
+/// Moves the values of a column to another offset of a chunk, and prefetches the bytes that are `ahead` bytes after them.
 ///
 /// # Safety
 ///
-/// - the memory is valid for `rows` values of the column, at the old and at the new offset, and is not used otherwise
+/// - the memory is valid for `rows` values of the column at the old and at the new offset, and nothing else uses it
 unsafe fn shift_column(data: *mut u8, column: &ColumnMove, rows: usize, ahead: Option<usize>) {
     let bytes = rows * column.size as usize;
     let (from, to) = (column.from as usize, column.to as usize);
     let move_piece = |at: usize| {
         let piece = PIECE.min(bytes - at);
-        // SAFETY: the piece is inside of the column, at both offsets.
+        // SAFETY: the piece is inside of the column, at the old and at the new offset.
         unsafe {
             let (old, new) = (data.add(from + at), data.add(to + at));
             if let Some(ahead) = ahead {
@@ -567,7 +575,7 @@ unsafe fn shift_column(data: *mut u8, column: &ColumnMove, rows: usize, ahead: O
             new.copy_from(old, piece);
         }
     };
-    // In the direction in which no piece overwrites one that has not moved yet.
+    // The direction is chosen so that no piece overwrites one that has not been moved yet.
     let pieces = (0..bytes).step_by(PIECE);
     if to < from {
         pieces.for_each(move_piece);

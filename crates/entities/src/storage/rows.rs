@@ -1,4 +1,4 @@
-//! Adding and removing rows, and dropping their values when a change is done.
+//! Adding and removing rows, and dropping their values after a change.
 
 #![expect(unsafe_code, reason = "values in chunks")]
 
@@ -12,7 +12,7 @@ use super::{Location, Storage};
 use crate::entity::Entity;
 
 impl Storage {
-    /// Counts rows behind the last that have values and ids now.
+    /// Adds rows to the length of a chunk. They follow the last row, and already have values and ids.
     #[inline]
     pub(crate) fn add_rows(&mut self, number: u32, rows: u32) {
         let chunk = &mut self.chunks[number];
@@ -24,7 +24,7 @@ impl Storage {
         }
     }
 
-    /// Prefetches the values of a row, and those of the last row, which would take its place.
+    /// Prefetches the values of a row, and those of the chunk's last row, which takes its place if the row is removed.
     pub(crate) fn fetch_row(&self, Location { chunk, row }: Location) {
         let chunk = &self.chunks[chunk];
         let last = chunk.len.saturating_sub(1);
@@ -41,10 +41,10 @@ impl Storage {
     /// # Safety
     ///
     /// - the row exists, and its memory is unshared
-    /// - `left` names the columns whose values were neither moved nor dropped; `None` are all
+    /// - `left` lists the columns whose values were neither moved nor dropped; `None` means all columns
     #[inline(always)]
     pub(crate) unsafe fn remove_row(&mut self, number: u32, row: u32, left: Option<&[u32]>) {
-        // SAFETY: the chunk exists, and archetypes live as long as the storage.
+        // SAFETY: the chunk exists, because the row does. Archetypes, and with them shapes, live as long as the storage.
         let (chunk, shape) = unsafe {
             let chunk = self.chunks.get_unchecked_mut(number);
             let shape = chunk.unbound_shape();
@@ -82,7 +82,7 @@ impl Storage {
         }
     }
 
-    /// Removes a row without values to be dropped. The last row of the chunk takes its place. The entity's slot does not
+    /// Removes a row that has no values to be dropped. The last row of the chunk takes its place. The entity's slot does not
     /// change.
     ///
     /// # Safety
@@ -91,16 +91,17 @@ impl Storage {
     /// - the chunk has no masks, tracked components or large values, and no value of the row has to be dropped
     #[inline(always)]
     pub(crate) unsafe fn remove_row_simply(&mut self, number: u32, row: u32) {
-        // SAFETY: the chunk exists, since the row does.
+        // SAFETY: the chunk exists, because the row does.
         let chunk = unsafe { self.chunks.get_unchecked_mut(number) };
         let last = chunk.len - 1;
         chunk.len = last;
         chunk.note_order(self.version);
         if row != last {
-            // SAFETY: both rows are in the chunk, whose memory is unshared, and differ. All values are small.
+            // SAFETY: both rows are in the chunk, whose memory is unshared, and they differ. All values are small.
             unsafe {
                 let moved = *chunk.id(last);
-                // First of all: the CPU cannot load the next entity's slot before it knows which slot is written here.
+                // This comes first, because the CPU cannot load the next entity's slot before it knows which slot is written
+                // here.
                 self.table.set_row(moved, row);
                 *chunk.id(row) = moved;
                 for &(_, column) in &chunk.shape().sized {
@@ -115,12 +116,12 @@ impl Storage {
         }
     }
 
-    /// Removes an entity, if its row can be removed by copying small values alone. Returns its location otherwise, or `None` if it
+    /// Destroys an entity whose row can be removed by copying small values only. Otherwise returns its location, or `None` if it
     /// does not exist.
     #[inline(always)]
     pub(crate) fn destroy_simply(&mut self, entity: Entity) -> Result<(), Option<Location>> {
         let Some(slot) = self.table.open(entity) else { return Err(None) };
-        // SAFETY: the slot was just opened, so it has a location, and the table refers only to chunks that exist.
+        // SAFETY: the slot was just opened, so the entity has a location. The table refers only to existing chunks.
         let (location, chunk) = unsafe {
             let location = slot.location();
             (location, self.chunks.get_unchecked(location.chunk))
@@ -129,8 +130,9 @@ impl Storage {
             return Err(Some(location));
         }
         // SAFETY:
-        // - the slot was opened for this entity
-        // - the table refers to rows that exist; a chunk that `removes_simply` is unshared, and has no values to be dropped
+        // - the slot was opened for this entity, and the table has not been used since
+        // - the table refers to rows that exist; a chunk that `removes_simply` is unshared, has no masks, tracked components or
+        //   large values, and no values to be dropped
         unsafe {
             self.table.free_open(slot, entity);
             self.remove_row_simply(location.chunk, location.row);
@@ -138,7 +140,7 @@ impl Storage {
         Ok(())
     }
 
-    /// Removes an entity and its row, and drops all values.
+    /// Destroys an entity, removes its row, and drops all its values.
     ///
     /// # Panics
     ///
@@ -147,19 +149,18 @@ impl Storage {
         let chunk = &self.chunks[at.chunk];
         assert!(chunk.entities()[at.row as usize] == entity);
         if chunk.len == 1 {
-            // No row moves, so shared memory does not have to be copied.
+            // No row is moved, so shared memory does not have to be copied.
             self.destroy_chunk(at.chunk);
             return Ok(());
         }
         self.make_unique(at.chunk)?;
         self.table.free(entity);
-        // SAFETY: the row exists, in a chunk that was made unique. No value was moved or dropped.
+        // SAFETY: the row exists, in a chunk that was made unshared. No value was moved or dropped.
         unsafe { self.remove_row(at.chunk, at.row, None) };
         Ok(())
     }
 
-    /// Finishes a removal in the rare cases: drops the values that were left behind the last row, and updates the lists of
-    /// chunks.
+    /// Completes a removal in the rare cases: drops the values that remain after the last row, and updates the lists of chunks.
     #[inline(never)]
     fn finish_removal(&mut self, number: u32, left: &[u32]) {
         if self.chunks[number].len == 0 {
@@ -169,11 +170,12 @@ impl Storage {
         }
         self.note_room(number);
         let chunk = &self.chunks[number];
-        // SAFETY: `left` names columns with values behind the last row, where nothing else reaches them.
+        // SAFETY: `left` lists columns with a value directly after the last row, which nothing else accesses.
         unsafe { drop_values(chunk.shape(), chunk.data(), left, chunk.len, 1) };
     }
 
-    /// Removes contiguous rows and their entities. As many of the chunk's last rows take their place.
+    /// Destroys the entities of contiguous rows, and removes the rows. The same number of rows from the end of the chunk take
+    /// their place.
     pub(crate) fn destroy_rows(
         &mut self,
         number: u32,
@@ -188,9 +190,9 @@ impl Storage {
         let chunk = &self.chunks[number];
         self.table.free_rows(&chunk.entities()[first as usize..(first + rows) as usize]);
         // SAFETY:
-        // - archetypes live as long as the storage, and their shapes do
-        // - the chunk has more rows than these and was made unshared; all values of the rows are left
-        // - `close_gap` puts these values behind the last row, where nothing else reaches them
+        // - archetypes, and with them shapes, live as long as the storage
+        // - the chunk has more rows than these and was made unshared; no value of the rows was moved
+        // - `close_gap` moves these values after the last row, where nothing else accesses them
         unsafe {
             let shape = chunk.unbound_shape();
             self.close_gap(number, first, rows, &shape.dropped);
@@ -200,7 +202,7 @@ impl Storage {
         Ok(())
     }
 
-    /// Removes a chunk with all its entities.
+    /// Removes a chunk, and destroys all its entities.
     pub(crate) fn destroy_chunk(&mut self, number: u32) {
         self.chunks[number].note_order(self.version);
         let chunk = self.close_chunk(number);
@@ -210,7 +212,7 @@ impl Storage {
         release(memory, shape, &shape.dropped, rows);
     }
 
-    /// Removes all entities, and returns their number. New ids begin with the first index again.
+    /// Destroys all entities, and returns their number. New ids begin with the first index again.
     pub(crate) fn remove_all(&mut self) -> usize {
         let removed = self.table.living();
         self.table.clear();
@@ -224,14 +226,14 @@ impl Storage {
             self.leave_group(chunk.archetype, chunk.group, more);
         }
         let _unused = self.shared.take_unused();
-        // Memory without owners, to be freed all at once.
+        // The memory of chunks that have no other owners. It is freed together.
         let mut free = Vec::with_capacity(chunks.len());
         for_each_to_end(chunks.into_iter().flatten(), |chunk| {
             let (memory, _values, shape, rows) = chunk.into_parts();
             let Some(last) = memory.release() else { return };
             let data = last.as_ptr().as_ptr();
             free.push(last);
-            // SAFETY: the chunk has values in all its rows, and nothing else reaches them any more.
+            // SAFETY: the chunk has values in all its rows, and nothing else accesses them.
             unsafe { drop_values(shape, data, &shape.dropped, 0, rows) };
         });
         LastChunk::free_many(&mut free);
@@ -239,19 +241,19 @@ impl Storage {
     }
 }
 
-/// Releases the memory of a chunk, and drops the values of these columns in its first rows if nothing else owns the memory.
+/// Releases the memory of a chunk. If nothing else owns the memory, drops the values of these columns in its first `rows` rows.
 pub(super) fn release(memory: ChunkMemory, shape: &ArchetypeShape, columns: &[u32], rows: u32) {
     let Some(last) = memory.release() else { return };
-    // SAFETY: the memory has values in these rows, and nothing else reaches them any more.
+    // SAFETY: the memory has values in these columns and rows, and nothing else accesses them.
     unsafe { drop_values(shape, last.as_ptr().as_ptr(), columns, 0, rows) };
     drop(last);
 }
 
-/// Moves a row of a chunk to the place of another, with its id.
+/// Moves a row of a chunk, with its id, to the place of another row. The values of the other row are overwritten.
 ///
 /// # Safety
 ///
-/// - both rows exist, and differ; the memory is unshared
+/// - both rows exist, and they differ; the memory is unshared
 #[inline]
 unsafe fn move_row_within(chunk: &Chunk, shape: &ArchetypeShape, from: u32, to: u32) {
     // SAFETY: both rows exist and differ, in unshared memory.
@@ -265,11 +267,12 @@ unsafe fn move_row_within(chunk: &Chunk, shape: &ArchetypeShape, from: u32, to: 
     }
 }
 
-/// Moves a row of a chunk to the place of another, with its id. The values of the `swapped` columns are exchanged.
+/// Moves a row of a chunk, with its id, to the place of another row. The values of the `swapped` columns are exchanged, and
+/// others are overwritten.
 ///
 /// # Safety
 ///
-/// - both rows exist, and differ; the memory is unshared
+/// - both rows exist, and they differ; the memory is unshared
 #[inline(never)]
 unsafe fn swap_rows_partly(
     chunk: &Chunk,
@@ -293,20 +296,21 @@ unsafe fn swap_rows_partly(
     }
 }
 
-/// Values of removed rows and memory of retired chunks, dropped at the end of a change of many entities.
+/// Values of removed rows and memory of removed chunks, which are dropped after a change of many entities.
 ///
-/// Dropping values runs user code, so it has to wait until the change is done. All values are dropped, even if one panics.
+/// Dropping values runs user code, so it has to wait until the change is complete. If a drop panics, the remaining values are
+/// still dropped.
 ///
-/// **Invariant:** the shapes, the columns and the memory outlive the entries, and nothing writes to their rows.
+/// **Invariant:** the shapes, the lists of columns and the memory outlive the entries, and nothing writes to their rows.
 #[derive(Default)]
 pub(crate) struct DeferredDrop {
     rows: Vec<DeferredRows>,
     values: Vec<ChunkValues>,
 }
 
-/// Values of some columns in rows of a chunk.
+/// Values of some columns in some rows of a chunk.
 struct DeferredRows {
-    /// The memory, if the chunk is retired.
+    /// The memory of the chunk, if the chunk was removed.
     memory: Option<ChunkMemory>,
     data: NonNull<u8>,
     shape: NonNull<ArchetypeShape>,
@@ -315,18 +319,18 @@ struct DeferredRows {
     rows: u32,
 }
 
-// SAFETY: components, and with them the values, are `Send`; shapes and columns are only read.
+// SAFETY: `DeferredRows` owns the values, and components are `Send`. Shapes and lists of columns are only read.
 unsafe impl Send for DeferredRows {}
 
 impl DeferredDrop {
-    /// Drops everything, and keeps the memory of the lists.
+    /// Drops all values, and keeps the memory of the lists.
     pub(crate) fn clear(&mut self) {
         self.rows.clear();
         self.values.clear();
     }
 
-    /// Takes a retired chunk, to drop the values of these columns if nothing else owns its memory. Returns the memory for reuse
-    /// if there are no such columns.
+    /// Adds a removed chunk, whose values of these columns are dropped unless the memory has other owners. Returns the memory for
+    /// reuse if there are no columns to drop.
     ///
     /// # Safety
     ///
@@ -350,12 +354,12 @@ impl DeferredDrop {
         None
     }
 
-    /// Takes the values of these columns in rows behind the last of a chunk.
+    /// Adds the values of these columns in rows that follow the last row of a chunk.
     ///
     /// # Safety
     ///
-    /// - the chunk has values in these columns in `rows` rows behind its last, and nothing else reaches them
-    /// - its archetype, its memory and the list of columns outlive the entry, and nothing writes to the rows
+    /// - the chunk has values in these columns in the `rows` rows after its last row, and nothing else accesses them
+    /// - the chunk's archetype, its memory and the list of columns outlive the entry, and nothing writes to the rows
     pub(crate) unsafe fn add_rows(&mut self, chunk: &Chunk, rows: u32, columns: &[u32]) {
         if columns.is_empty() {
             return;
@@ -369,14 +373,14 @@ impl DeferredDrop {
 impl Drop for DeferredRows {
     fn drop(&mut self) {
         let last = match self.memory.take().map(ChunkMemory::release) {
-            // The other owners drop the values with the memory.
+            // The memory has other owners, and the last of them drops the values.
             Some(None) => return,
             Some(last) => last,
             None => None,
         };
         // SAFETY: the shape and the columns outlive the entry.
         let (shape, columns) = unsafe { (self.shape.as_ref(), self.columns.as_ref()) };
-        // SAFETY: the rows have values in these columns, and nothing else reaches them any more.
+        // SAFETY: the rows have values in these columns, and nothing else accesses them.
         unsafe { drop_values(shape, self.data.as_ptr(), columns, self.first, self.rows) };
         drop(last);
     }

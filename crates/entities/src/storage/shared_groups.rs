@@ -15,29 +15,30 @@ use super::shared_values::{SharedLookup, make_roomy};
 use super::transfer::{SharedSource, Transfer};
 use crate::component::{ComponentType, SharedValue};
 
-/// The groups of an archetype with shared components, one for each combination of values.
+/// The groups of an archetype with shared components: one for each combination of shared values.
 #[derive(Clone)]
 pub(crate) struct SharedGroups {
-    /// The tables of the shared values, in the order of their columns.
+    /// The numbers of the tables of shared values, in the order of the shared columns.
     pub(crate) tables: Box<[u32]>,
     list: Vec<SharedGroup>,
-    /// The free numbers. The last one is used next.
+    /// The free group numbers. The last one is used next.
     free: Vec<u32>,
     by_values: HashTable<u32>,
 }
 
-/// The chunks with one combination of shared values.
+/// A group: the chunks with one combination of shared values.
 #[derive(Clone, Default)]
 pub(crate) struct SharedGroup {
-    /// The indices of the values, in the order of the columns. Empty if the number is free: the memory is reused.
+    /// The indices of the shared values, in the order of the columns. Empty if the group's number is free, so that the memory is
+    /// reused.
     pub(crate) values: Vec<u32>,
     /// The chunks with room. New entities go to the last one.
     pub(crate) with_room: Vec<u32>,
-    /// The number of chunks. The group is removed with the last one.
+    /// The number of chunks in the group. The group is removed with its last chunk.
     pub(crate) chunks: u32,
 }
 
-/// The usual maximum of shared components of an entity. Up to this number, moving an entity does not allocate.
+/// The number of shared components up to which moving an entity does not allocate. Entities rarely have more.
 pub(crate) const INLINE_SHARED: usize = 4;
 
 /// A combination of shared values, some of which may not be in their tables yet.
@@ -57,18 +58,18 @@ impl SharedGroups {
         &mut self.list[number as usize]
     }
 
-    /// Iterates over all groups, by number.
+    /// Iterates over all groups with their numbers.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &SharedGroup)> {
         (0..).zip(&self.list).filter(|(_, group)| !group.values.is_empty())
     }
 
-    /// Finds the group of these values.
+    /// Finds the group with these values.
     pub(crate) fn find(&self, values: &[u32]) -> Option<u32> {
         let same = |&number: &u32| *self.list[number as usize].values == *values;
         self.by_values.find(hash_of(values), same).copied()
     }
 
-    /// Finds the group of these values, or creates it without chunks.
+    /// Finds the group with these values, or creates it without chunks.
     fn find_or_create(&mut self, values: &[u32]) -> u32 {
         if let Some(number) = self.find(values) {
             return number;
@@ -107,13 +108,13 @@ fn hash_of(values: &[u32]) -> u64 {
 }
 
 impl Storage {
-    /// Returns the value of a shared type that the entities of a chunk have.
+    /// Returns the value that the entities of a chunk have of a shared type.
     pub(crate) fn shared_value(&self, chunk: &Chunk, ty: ComponentType) -> Option<&SharedValue> {
         let (table, index) = self.archetypes.shared_place(chunk, ty)?;
         Some(self.shared.value(table, index))
     }
 
-    /// Looks the shared values of a set up in the tables of their types, which exist. Runs user code.
+    /// Looks up the shared values of a set in the tables of their types, which exist. Runs user code.
     pub(crate) fn look_up_shared(
         &self,
         types: &[ComponentType],
@@ -124,7 +125,7 @@ impl Storage {
         tables.zip(given.iter()).map(|(table, value)| self.shared.look_up(table, value)).collect()
     }
 
-    /// Returns the key of a group, with values from a chunk and from a function for given lookups.
+    /// Returns the key of a group. Kept values come from a chunk, and given values from a function.
     pub(crate) fn group_key<'g>(
         &self,
         sources: &[SharedSource],
@@ -139,13 +140,13 @@ impl Storage {
         let value = |source: &SharedSource| match *source {
             SharedSource::Kept(at) => SharedLookup::Found(kept[at as usize]),
             SharedSource::Given(at) => given(at as usize).expect("all are given").clone(),
-            // The caller has checked that there is a default.
+            // The caller has checked that the type has a default value.
             SharedSource::Default => SharedLookup::Found(0),
         };
         GroupKey(sources.iter().map(value).collect())
     }
 
-    /// Returns whether a chunk belongs to an archetype, and to the group with this key.
+    /// Returns whether a chunk belongs to an archetype and to its group with this key.
     pub(crate) fn has_group_key(&self, chunk: u32, archetype: u32, key: &GroupKey) -> bool {
         let chunk = &self.chunks[chunk];
         let Some(groups) = self.archetypes.groups(archetype) else { return false };
@@ -158,8 +159,8 @@ impl Storage {
                 .all(|(&has, lookup)| matches!(*lookup, SharedLookup::Found(index) if index == has))
     }
 
-    /// Finds or creates the group of an archetype with this key. If it has no chunks, open one at once, or
-    /// [remove](Self::forget_group) the group.
+    /// Finds or creates the group of an archetype with this key. If the group has no chunks, the caller creates one immediately,
+    /// or [removes](Self::forget_group) the group.
     pub(crate) fn group_of(&mut self, archetype: u32, GroupKey(key): GroupKey) -> u32 {
         let Some(groups) = self.archetypes.groups_mut(archetype) else { return NOWHERE };
         let mut values = InlineIndices::default();
@@ -169,7 +170,8 @@ impl Storage {
         groups.find_or_create(&values)
     }
 
-    /// Returns the group that rows of a chunk move to by a transfer without given shared values.
+    /// Returns the group that rows of chunk `from` move to with a transfer that has no given shared values. Creates it if
+    /// necessary.
     pub(crate) fn group_by(&mut self, transfer: &Transfer, from: u32) -> u32 {
         if transfer.shared.is_empty() {
             return NOWHERE;
@@ -178,15 +180,15 @@ impl Storage {
         self.group_of(transfer.to, key)
     }
 
-    /// Returns the group of an archetype with the default values of all its shared types.
+    /// Returns the group of an archetype with the default values of all shared types. Creates it if necessary.
     pub(crate) fn group_of_defaults(&mut self, archetype: u32) -> u32 {
         let shared = self.archetypes[archetype].shape.shared.len();
-        // The caller has checked that there are defaults.
+        // The caller has checked that all types have default values.
         let key = GroupKey((0..shared).map(|_| SharedLookup::Found(0)).collect());
         self.group_of(archetype, key)
     }
 
-    /// Returns a chunk with room for a row that moves from a chunk by a transfer without given shared values.
+    /// Returns a chunk with room for a row that moves from chunk `from` with a transfer that has no given shared values.
     #[inline]
     pub(crate) fn room_by(&mut self, transfer: &Transfer, from: u32) -> Result<u32, OutOfMemory> {
         if transfer.shared.is_empty() {
@@ -196,15 +198,15 @@ impl Storage {
         self.room_in_group(transfer.to, group)
     }
 
-    /// Returns a chunk with room that differs from another in one shared value: it has the given one. Returns the same chunk if
-    /// it has the value already, and `None` if there is no such chunk. Runs user code.
+    /// Returns a chunk with room whose shared values are those of another chunk, except for the given one. Returns the other
+    /// chunk if it already has the value, and `None` if there is no chunk with room. Runs user code.
     pub(crate) fn room_with(
         &self,
         chunk: u32,
         ty: ComponentType,
         value: &(dyn Any + Send + Sync),
     ) -> Option<u32> {
-        /// More shared types than entities usually have.
+        /// The maximum number of shared types for which this function looks for a chunk. Entities rarely have more.
         const MAX_SHARED: usize = 8;
 
         let number = chunk;
@@ -224,14 +226,14 @@ impl Storage {
         groups.at(groups.find(key)?).with_room.last().copied()
     }
 
-    /// Returns an unshared chunk of an archetype with this key that has room. Opens one if necessary.
+    /// Returns an unshared chunk with room in the group of an archetype with this key. Creates group and chunk if necessary.
     pub(crate) fn room_for(&mut self, archetype: u32, key: GroupKey) -> Result<u32, OutOfMemory> {
         let group = self.group_of(archetype, key);
         self.room_in_group(archetype, group)
     }
 
     fn room_in_group(&mut self, archetype: u32, group: u32) -> Result<u32, OutOfMemory> {
-        /// Removes the group if no chunk can be opened: there is no memory, or the default of a chunk component panics.
+        /// Removes the group if no chunk can be created, because there is no memory or the default of a chunk component panics.
         struct OpenGuard<'s> {
             storage: &'s mut Storage,
             archetype: u32,
@@ -262,8 +264,8 @@ impl Storage {
         }
     }
 
-    /// Counts a chunk that leaves its group, with its events. The group is removed with its last chunk, and values that no
-    /// other chunk has become unused.
+    /// Counts a chunk that leaves its group, and adds its events to those of the group's values. The group is removed with its
+    /// last chunk, and values that no other chunk has become unused.
     pub(crate) fn leave_group(&mut self, archetype: u32, group: u32, events: u32) {
         let Some(groups) = self.archetypes.groups_mut(archetype) else { return };
         groups.at_mut(group).chunks -= 1;
@@ -273,8 +275,8 @@ impl Storage {
         groups.remove_empty(group);
     }
 
-    /// Counts an event for each shared value that entities lose or get when their chunk moves to another group of the
-    /// archetype.
+    /// Counts an event for each shared value that the entities of a chunk lose or get when the chunk moves to another group of
+    /// the archetype.
     pub(crate) fn count_other_values(&mut self, archetype: u32, from: u32, to: u32) {
         let Some(groups) = self.archetypes.groups(archetype) else { return };
         let values = groups.at(from).values.iter().zip(&groups.at(to).values);
@@ -286,7 +288,7 @@ impl Storage {
         }
     }
 
-    /// Removes a group if it has no chunks, with those of its values that no chunk has.
+    /// Removes a group if it has no chunks, together with those of its values that no chunk has.
     pub(crate) fn forget_group(&mut self, archetype: u32, group: u32) {
         let Some(groups) = self.archetypes.groups_mut(archetype) else { return };
         let Some(values) = groups.remove_empty(group) else { return };

@@ -1,4 +1,4 @@
-//! The values of shared components, each stored once as long as a chunk has it.
+//! The values of shared components. Each value is stored once, as long as a chunk has it.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -9,10 +9,10 @@ use hashbrown::{HashMap, HashTable};
 use crate::component::{ComponentType, SharedFunctions, SharedValue};
 use crate::field::{EntityRemap, StateHasher};
 
-/// All shared values of a world, one table per type.
+/// All shared values of a world, in one table per type.
 ///
-/// Comparing and hashing values is user code. It runs only in [`look_up`](Self::look_up), [`find`](Self::find) and when a table
-/// is [created](Self::ensure), before anything is changed. Values that no chunk has any more are kept until they are
+/// Comparing and hashing values runs user code. It runs only in [`look_up`](Self::look_up), in [`find`](Self::find) and when a
+/// table is [created](Self::ensure), before anything is changed. Values that no chunk has any more are kept until they are
 /// [taken](Self::take_unused) at the end of a change.
 #[derive(Default)]
 pub(crate) struct SharedValues {
@@ -21,43 +21,44 @@ pub(crate) struct SharedValues {
     unused: Vec<SharedValue>,
 }
 
-/// The values of one type.
+/// The shared values of one type.
 ///
-/// The default value, if the type has one, is at index 0 and stays. All other values stay as long as a chunk has them.
+/// The default value, if the type has one, is at index 0 and is never removed. Other values are removed when no chunk has them.
 #[derive(Clone)]
 struct SharedTable {
     functions: SharedFunctions,
     slots: Vec<ValueSlot>,
     /// The free indices. The last one is used next.
     free: Vec<u32>,
-    /// The indices, by the hashes of their values.
+    /// The indices of the values, by the hashes of the values.
     by_value: HashTable<u32>,
-    /// The largest event count of a removed value. New values begin with it, so that the count of a value that returns never
-    /// decreases.
+    /// The largest event count of a removed value. New values begin with it, so that the count of a value that is removed and
+    /// inserted again never decreases.
     gone_events: u32,
 }
 
 #[derive(Clone)]
 struct ValueSlot {
-    /// `None` if the index is free.
+    /// The value, or `None` if the index is free.
     value: Option<SharedValue>,
     hash: u64,
-    /// The number of chunks with the value.
+    /// The number of chunks that have the shared value.
     references: u32,
-    /// Counts rows that were added or removed in chunks that are gone, and moves of whole chunks between groups.
+    /// The number of times that rows were added or removed in chunks that no longer have the value, and of moves of whole chunks
+    /// between groups.
     order_events: u32,
 }
 
-/// The result of looking a value up.
+/// The result of looking up a shared value.
 #[derive(Clone)]
 pub(crate) enum SharedLookup {
-    /// The index of the value.
+    /// The index of the shared value in its table.
     Found(u32),
     /// The hash of a value that is not in the table, and the value.
     Missing(u64, SharedValue),
 }
 
-/// Values that no chunk has any more. Dropping this drops all of them, even if one panics, and keeps the memory of the list.
+/// Values that no chunk has any more. They are dropped on drop, even if one of them panics. The memory of the list is kept.
 #[must_use = "dropping them runs user code: do it at the end of a change"]
 pub(crate) struct UnusedValues<'s>(&'s mut Vec<SharedValue>);
 
@@ -68,12 +69,12 @@ impl Drop for UnusedValues<'_> {
 }
 
 impl SharedValues {
-    /// Returns the table of a type, if there is one.
+    /// Returns the number of a type's table, if there is one.
     pub(crate) fn table(&self, ty: ComponentType) -> Option<u32> {
         self.by_type.get(&ty).copied()
     }
 
-    /// Returns the table of a shared type. Creates it if necessary, which runs user code.
+    /// Returns the number of a shared type's table. Creates the table if necessary, which runs user code.
     pub(crate) fn ensure(&mut self, ty: ComponentType) -> u32 {
         let functions = ty.0.shared.expect("only types that are shared have tables");
         self.ensure_with(ty, || SharedTable::new(functions))
@@ -90,7 +91,7 @@ impl SharedValues {
         number
     }
 
-    /// Looks a value up. Runs user code.
+    /// Looks up a value in a table. Runs user code.
     pub(crate) fn look_up(&self, table: u32, value: &SharedValue) -> SharedLookup {
         match self.find(table, &**value) {
             Ok(index) => SharedLookup::Found(index),
@@ -98,7 +99,7 @@ impl SharedValues {
         }
     }
 
-    /// Returns the index of a value, or the hash that it would have. Runs user code.
+    /// Returns the index of a value or, if it is not in the table, its hash. Runs user code.
     pub(crate) fn find(&self, table: u32, value: &(dyn Any + Send + Sync)) -> Result<u32, u64> {
         let SharedTable { functions, by_value, slots, .. } = &self.tables[table as usize];
         let hash = (functions.hash)(value);
@@ -110,12 +111,12 @@ impl SharedValues {
         by_value.find(hash, equal).copied().ok_or(hash)
     }
 
-    /// Returns whether values of a table may refer to entities.
+    /// Returns whether the values of a table may refer to entities.
     pub(crate) fn may_refer(&self, table: u32) -> bool {
         self.tables[table as usize].functions.remap.is_some()
     }
 
-    /// Returns table and index of all values that chunks have and that may refer to entities.
+    /// Iterates over the values that chunks have and that may refer to entities. Yields the table and the index of each.
     pub(crate) fn referring(&self) -> impl Iterator<Item = (u32, u32)> {
         let tables = (0..).zip(&self.tables).filter(|(_, table)| table.functions.remap.is_some());
         tables.flat_map(|(number, table)| {
@@ -124,7 +125,7 @@ impl SharedValues {
         })
     }
 
-    /// Returns the value at an index with its entity references replaced, or `None` if nothing changes. Runs user code.
+    /// Returns the value at an index with its entity references replaced, or `None` if no reference changes. Runs user code.
     pub(crate) fn remapped(
         &self,
         table: u32,
@@ -140,7 +141,7 @@ impl SharedValues {
         (self.tables[table as usize].functions.equal)(&**left, &**right)
     }
 
-    /// Returns the index of a value that was looked up. A missing value is inserted, and has to be [held](Self::hold).
+    /// Returns the index of a value that was looked up. A missing value is inserted; the caller has to [hold](Self::hold) it.
     pub(crate) fn resolve(&mut self, table: u32, lookup: SharedLookup) -> u32 {
         match lookup {
             SharedLookup::Found(index) => index,
@@ -161,32 +162,34 @@ impl SharedValues {
         (self.tables[table as usize].functions.feed)(&**self.value(table, index), state);
     }
 
-    /// Iterates over all values. The default comes first, if there is one, even if no chunk has it.
+    /// Iterates over all values of a table. The default comes first, if there is one, even if no chunk has it.
     pub(crate) fn iter(&self, table: u32) -> impl Iterator<Item = &SharedValue> {
         self.tables[table as usize].slots.iter().filter_map(|slot| slot.value.as_ref())
     }
 
-    /// Returns the number of chunks with the value at an index.
+    /// Returns the number of chunks that have the value at an index.
     pub(crate) fn references(&self, table: u32, index: u32) -> u32 {
         self.tables[table as usize].slots[index as usize].references
     }
 
-    /// Returns the count of events in chunks that had the value and are gone, and of moves of whole chunks.
+    /// Returns the number of events in chunks that no longer have the value, and of moves of whole chunks.
     pub(crate) fn order_events(&self, table: u32, index: u32) -> u32 {
         self.tables[table as usize].slots[index as usize].order_events
     }
 
-    /// Returns the event count of a value that is not in the table: at least what it was when the value was removed.
+    /// Returns the event count of a value that is not in the table. If the value was removed, this is at least its count at that
+    /// time.
     pub(crate) fn gone_events(&self, table: u32) -> u32 {
         self.tables[table as usize].gone_events
     }
 
-    /// Continues the event counts of tables that these replace: no count is less than it was there. Runs no user code.
+    /// Continues the event counts of the tables `before`, which these tables replace, so that no count decreases. Runs no user
+    /// code.
     ///
-    /// `chunks` returns what chunks have counted for a value of the other tables, by table and index, in addition to the count
-    /// of the table.
+    /// `chunks` gets a table and an index of `before`, and returns the events that chunks have counted for the value, in addition
+    /// to the count of the table.
     pub(crate) fn replace(&mut self, before: &Self, chunks: impl Fn(u32, u32) -> u32) {
-        // In the order of the tables, so that new tables get the same numbers in every run.
+        // The types are sorted by table, so that new tables get the same numbers in every run.
         let mut types: Vec<_> = before.by_type.iter().map(|(&ty, &number)| (number, ty)).collect();
         types.sort_unstable_by_key(|&(number, _)| number);
         for (number, ty) in types {
@@ -196,7 +199,7 @@ impl SharedValues {
             };
             let own = self.ensure_with(ty, || other.emptied());
             let table = &mut self.tables[own as usize];
-            // Values that both storages share have the same address. Values at different addresses may still be equal.
+            // Values that both storages share have the same address. Values with different addresses may still be equal.
             let mut left: HashMap<*const (), u32, FixedState> = (0..)
                 .zip(&other.slots)
                 .filter_map(|(index, slot)| Some((address(slot.value.as_ref()?), index)))
@@ -218,19 +221,19 @@ impl SharedValues {
         }
     }
 
-    /// Subtracts events from the count of a value that a chunk continues to count.
+    /// Subtracts events from the count of a value, because a chunk continues to count them.
     pub(crate) fn uncount(&mut self, table: u32, index: u32, events: u32) {
         let slot = self.slot_mut(table, index);
         slot.order_events = slot.order_events.wrapping_sub(events);
     }
 
-    /// Counts an event of a value that no chunk counts.
+    /// Adds one to the event count of a shared value, for an event that no chunk counts.
     pub(crate) fn count_event(&mut self, table: u32, index: u32) {
         let slot = self.slot_mut(table, index);
         slot.order_events = slot.order_events.wrapping_add(1);
     }
 
-    /// Counts one more chunk with a value.
+    /// Adds a chunk to the number of chunks that have a value.
     pub(crate) fn hold(&mut self, table: u32, index: u32) {
         self.slot_mut(table, index).references += 1;
     }
@@ -239,7 +242,7 @@ impl SharedValues {
         &mut self.tables[table as usize].slots[index as usize]
     }
 
-    /// Counts one chunk less with a value, and adds the events of the chunk.
+    /// Removes a chunk from the number of chunks that have a value, and adds the events of the chunk.
     pub(crate) fn let_go(&mut self, table: u32, index: u32, events: u32) {
         let slot = self.slot_mut(table, index);
         slot.references -= 1;
@@ -247,16 +250,16 @@ impl SharedValues {
         self.forget_unused(table, index);
     }
 
-    /// Releases values that were held, and drops those that no chunk has, which is user code.
+    /// Releases values that were held, and drops those that no chunk has. Dropping values runs user code.
     pub(crate) fn let_go_all(&mut self, held: impl Iterator<Item = (u32, u32)>) {
-        // Sorted, since the order decides which places are reused.
+        // The values are sorted, because the order determines which indices are reused.
         let mut held: Vec<_> = held.collect();
         held.sort_unstable();
         held.into_iter().for_each(|(table, index)| self.let_go(table, index, 0));
         drop(self.take_unused());
     }
 
-    /// Removes a value that no chunk has, unless it is the default.
+    /// Removes a value if no chunk has it, unless it is the default.
     pub(crate) fn forget_unused(&mut self, table: u32, index: u32) {
         let table = &mut self.tables[table as usize];
         let is_default = index == 0 && table.functions.default.is_some();
@@ -266,7 +269,7 @@ impl SharedValues {
         }
         let Some(value) = slot.value.take() else { return };
         table.gone_events = newest(table.gone_events, slot.order_events);
-        // By index, so that no user code runs.
+        // The entry is found by its index, so that no user code runs.
         if let Ok(entry) = table.by_value.find_entry(slot.hash, |&at| at == index) {
             entry.remove();
         }
@@ -274,7 +277,7 @@ impl SharedValues {
         self.unused.push(value);
     }
 
-    /// Returns the values that no chunk has any more, to be dropped when everything else is done.
+    /// Returns the values that no chunk has any more. The caller drops them when the change is complete.
     pub(crate) fn take_unused(&mut self) -> UnusedValues<'_> {
         UnusedValues(&mut self.unused)
     }
@@ -284,7 +287,7 @@ impl SharedValues {
         Self { tables: self.tables.clone(), by_type: self.by_type.clone(), unused: Vec::new() }
     }
 
-    /// Checks that the reference counts are as counted by table and index.
+    /// Checks that the reference counts are equal to the given counts, by table and index.
     pub(crate) fn check(
         &self,
         counted: &HashMap<(u32, u32), u32, FixedState>,
@@ -330,7 +333,7 @@ impl SharedTable {
         Self::with_default(functions, default)
     }
 
-    /// Creates a table with the same default value alone.
+    /// Creates a table that has only the same default value.
     fn emptied(&self) -> Self {
         let default = self.functions.default.map(|_| {
             let ValueSlot { hash, value, .. } = &self.slots[0];
@@ -366,41 +369,41 @@ impl SharedTable {
     }
 }
 
-/// Returns the greater of two counts, which may have wrapped around.
+/// Returns the greater of two counts that may wrap around.
 fn newest(one: u32, other: u32) -> u32 {
     if one.wrapping_sub(other).cast_signed() > 0 { one } else { other }
 }
 
-/// Returns the address of a value, which identifies it without user code.
+/// Returns the address of a value, which identifies the value without running user code.
 fn address(value: &SharedValue) -> *const () {
     Arc::as_ptr(value).cast()
 }
 
-/// Reserves memory in a hash table of at most `most` values that are inserted and removed, so that it never allocates again.
+/// Reserves memory in a hash table of at most `most` values, so that inserting and removing values never allocates again.
 ///
-/// Removed entries are not reused at once. When no others are left, they are cleaned up in place if the table is at least half
-/// empty; otherwise it would grow.
+/// The entries of removed values are not reused immediately. When no other entries are left, they are cleaned up in place if the
+/// table is at least half empty. Otherwise the table would grow.
 pub(super) fn make_roomy(table: &mut HashTable<u32>, most: usize, hash: impl Fn(&u32) -> u64) {
-    // One in eight of the buckets stays empty.
+    // One in eight buckets always remains empty.
     if table.num_buckets() < 4 * most {
         table.reserve(3 * most - table.len(), hash);
     }
 }
 
-/// Shared values that are all looked up before the first is inserted, since looking up is user code.
+/// Shared values that are all looked up before the first is inserted, because looking up runs user code.
 ///
-/// Equal values that are not in a table yet get one index.
+/// Equal values that are not in a table yet get the same index.
 #[derive(Default)]
 pub(crate) struct SharedLookups {
     /// The table and the result of each lookup.
     all: Vec<(u32, PendingLookup)>,
-    /// The missing values, by table and hash.
+    /// The positions in `all` of missing values, by table and hash.
     new: HashMap<(u32, u64), Vec<usize>, FixedState>,
 }
 
 enum PendingLookup {
     Sought(SharedLookup),
-    /// Equal to the missing value of this number.
+    /// The value is equal to the missing value of the lookup at this position.
     As(usize),
 }
 
@@ -428,7 +431,7 @@ impl SharedLookups {
         self.all.push((table, known));
     }
 
-    /// Inserts missing values, and counts one more chunk for each value. Returns tables and indices in the order of the
+    /// Inserts missing values, and adds a chunk to the count of each value. Returns tables and indices in the order of the
     /// lookups. Runs no user code.
     pub(crate) fn hold(self, values: &mut SharedValues) -> Vec<(u32, u32)> {
         let mut places = Vec::<(u32, u32)>::with_capacity(self.all.len());

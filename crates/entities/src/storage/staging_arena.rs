@@ -1,4 +1,4 @@
-//! Staging memory for values outside of any chunk, which drops what is left in it.
+//! Staging memory for values outside of any chunk, which drops remaining values.
 
 #![expect(unsafe_code, reason = "values of erased types, in memory of the global allocator")]
 
@@ -16,16 +16,16 @@ const MIN_BLOCK_SIZE: usize = 4096;
 /// The minimum alignment of a block.
 const MIN_BLOCK_ALIGN: usize = 64;
 
-/// An arena for values that wait to be moved into a chunk, or to be dropped when a change is done.
+/// An arena for values that are later moved into a chunk, or dropped after a change.
 ///
-/// Blocks never move, so that addresses stay valid. [`clear`](Self::clear) keeps the largest block, so that the next use does
+/// Blocks never move, so that addresses remain valid. [`clear`](Self::clear) keeps the largest block, so that the next use does
 /// not allocate.
 #[derive(Default)]
 pub(crate) struct StagingArena {
     blocks: Vec<RawBlock>,
     /// The number of used bytes in the last block.
     used: usize,
-    /// The values to be dropped.
+    /// The values that `clear` drops.
     pending: Vec<PendingDrop>,
 }
 
@@ -36,11 +36,11 @@ struct PendingDrop {
     ty: Option<ComponentType>,
 }
 
-// SAFETY: it owns its memory, as a box does. The values are components and sets of them, which are `Send`.
+// SAFETY: `StagingArena` owns its memory, as a box does. The values are components and sets of components, which are `Send`.
 unsafe impl Send for StagingArena {}
 
 impl StagingArena {
-    /// Allocates memory for a value, until the arena is cleared.
+    /// Allocates memory for a value. It is valid until the arena is cleared.
     pub(crate) fn place(&mut self, layout: Layout) -> *mut u8 {
         if let Some(block) = self.blocks.last() {
             let first = block.memory.as_ptr().addr() + self.used;
@@ -54,7 +54,7 @@ impl StagingArena {
         self.open_block(layout)
     }
 
-    /// Allocates a block, and returns its beginning as the place of a value.
+    /// Allocates a block, and returns its beginning as the memory of a value.
     #[cold]
     fn open_block(&mut self, value: Layout) -> *mut u8 {
         let before = self.blocks.last().map_or(0, |block| block.layout.size());
@@ -67,7 +67,7 @@ impl StagingArena {
         memory
     }
 
-    /// Drops a value in the arena when it is cleared.
+    /// Registers a value in the arena, so that it is dropped when the arena is cleared.
     ///
     /// # Safety
     ///
@@ -78,23 +78,24 @@ impl StagingArena {
         }
     }
 
-    /// Drops a value with a function when the arena is cleared. Returns a number for [`cancel_drop`](Self::cancel_drop).
+    /// Registers a value and the function that drops it when the arena is cleared. Returns a number for
+    /// [`cancel_drop`](Self::cancel_drop).
     ///
     /// # Safety
     ///
-    /// - `drop` drops the value at the address, which is in this arena and has no other owner unless the drop is cancelled
+    /// - `drop` drops the value at the address, which is in this arena; nothing else owns the value unless the drop is cancelled
     pub(crate) unsafe fn drop_later_by(&mut self, drop: unsafe fn(*mut u8), value: *mut u8) -> u32 {
         let at = u32::try_from(self.pending.len()).expect("fewer values than entities");
         self.pending.push(PendingDrop { value, drop, ty: None });
         at
     }
 
-    /// Cancels the drop of a value that has another owner now.
+    /// Cancels the drop of a value that now has another owner.
     pub(crate) fn cancel_drop(&mut self, at: u32) {
         self.pending[at as usize].drop = drop_nothing;
     }
 
-    /// Moves a value into the arena, to be dropped when it is cleared.
+    /// Moves a value into the arena, which drops it when it is cleared.
     ///
     /// # Safety
     ///
@@ -105,7 +106,7 @@ impl StagingArena {
         }
         let layout = Layout::from_size_align(ty.size(), ty.align()).expect("the layout of a type");
         let place = self.place(layout);
-        // SAFETY: there is a value at the one address and room at the other. The arena owns the value then.
+        // SAFETY: there is a value at `value`, and room for it at `place`. Afterwards only the arena owns the value.
         unsafe {
             place.copy_from_nonoverlapping(value, ty.size());
             self.drop_later(ty, place);
@@ -114,14 +115,14 @@ impl StagingArena {
 
     /// Drops all pending values, even if one panics, and keeps the largest block.
     pub(crate) fn clear(&mut self) {
-        /// Continues with the remaining values if one panics.
+        /// Drops the remaining values if the drop of one panics.
         struct DropGuard<'c>(&'c mut StagingArena);
 
         impl DropGuard<'_> {
             fn drop_rest(&mut self) {
                 while let Some(PendingDrop { value, drop, ty }) = self.0.pending.pop() {
                     match ty.and_then(|ty| ty.0.drop) {
-                        // SAFETY: there is a value of the type at the address, which nothing else owns.
+                        // SAFETY: there is a value of the type at the address, and only the arena owns it.
                         Some(drop) => unsafe { drop(value, 1) },
                         // SAFETY: the function drops the value at the address, or does nothing.
                         None => unsafe { drop(value) },
@@ -148,11 +149,11 @@ impl StagingArena {
     }
 }
 
-/// Does drop_nothing, in place of a cancelled drop.
+/// Replaces the drop function of a value whose drop was cancelled, and does nothing.
 ///
 /// # Safety
 ///
-/// - none
+/// - this function has no requirements
 unsafe fn drop_nothing(_: *mut u8) {}
 
 impl Drop for StagingArena {
@@ -161,9 +162,9 @@ impl Drop for StagingArena {
     }
 }
 
-/// Values of a set of components, for some rows, that wait to be moved into chunks. They are dropped if they are not.
+/// Values of a set of components for some rows, which are later moved into chunks. Values that are not moved are dropped.
 ///
-/// The columns follow one another in the order of the set. The memory is reused for the next values.
+/// The columns are stored one after the other in the order of the set. The memory is reused for the next values.
 #[derive(Default)]
 pub(crate) struct StagedRows {
     memory: RawBlock,
@@ -175,12 +176,12 @@ pub(crate) struct StagedRows {
 }
 
 impl StagedRows {
-    /// Writes values with a function, which gets the place of the first row and counts finished columns. There are no values
-    /// before. If the function panics, finished columns are dropped later.
+    /// Writes values with a function, which gets the place of the first row and counts the columns that it has finished. Before
+    /// the call there are no values. If the function panics, the values of finished columns are dropped later.
     ///
     /// # Safety
     ///
-    /// - `write` writes values of these types to `rows` rows from the place on, one column after the other
+    /// - `write` writes values of these types to `rows` rows, beginning at the place, one column after the other
     pub(crate) unsafe fn write(
         &mut self,
         types: &[ComponentType],
@@ -188,7 +189,7 @@ impl StagedRows {
         write: impl FnOnce(RowPlace, &mut usize),
     ) {
         assert_eq!(self.done, 0, "what is there is dropped first");
-        // One byte, so that the allocation is not empty even if no value has bytes.
+        // One more byte keeps the allocation from being empty if no value has bytes.
         let mut layout = Layout::new::<u8>();
         self.offsets.clear();
         for ty in types {
@@ -207,7 +208,7 @@ impl StagedRows {
         debug_assert_eq!(self.done, self.types.len());
     }
 
-    /// Returns the address of the first value of each type.
+    /// Iterates over the columns. Yields the type and the address of the first value of each.
     pub(crate) fn columns(&self) -> impl Iterator<Item = (ComponentType, *mut u8)> {
         let columns = self.types.iter().zip(&self.offsets);
         columns.map(|(&ty, &offset)| (ty, self.memory.column(offset)))
@@ -223,7 +224,7 @@ impl StagedRows {
         let end = mem::take(&mut self.done);
         for_each_to_end(self.types.iter().zip(&self.offsets).take(end), |(ty, &offset)| {
             if let Some(drop) = ty.0.drop {
-                // SAFETY: the offset is that of a column with a value for each row, which are not used afterwards.
+                // SAFETY: the column at the offset has a value for each row. The values are not used afterwards.
                 unsafe { drop(self.memory.column(offset), self.rows) };
             }
         });
@@ -232,22 +233,22 @@ impl StagedRows {
 
 impl Drop for StagedRows {
     fn drop(&mut self) {
-        // If this panics, the memory is still freed.
+        // The memory is freed even if this panics.
         self.clear();
     }
 }
 
-/// Memory of the global allocator, possibly none.
+/// Memory from the global allocator, which may be empty.
 struct RawBlock {
     memory: NonNull<u8>,
     layout: Layout,
 }
 
-// SAFETY: it owns its memory, as a box does, and the values in it are components and sets of them, which are `Send`.
+// SAFETY: `RawBlock` owns its memory, as a box does. The values in it are components and sets of components, which are `Send`.
 unsafe impl Send for RawBlock {}
 
 impl RawBlock {
-    /// Allocates memory.
+    /// Allocates memory for a layout, which is not empty.
     fn new(layout: Layout) -> Self {
         assert!(layout.size() > 0);
         // SAFETY: the layout is not empty.
@@ -256,7 +257,7 @@ impl RawBlock {
         Self { memory, layout }
     }
 
-    /// Makes the memory large enough for a layout. Its contents are lost.
+    /// Makes the memory large enough for a layout. The contents are lost.
     fn require(&mut self, layout: Layout) {
         if layout.size() > self.layout.size() || layout.align() > self.layout.align() {
             *self = Self::default();
@@ -264,7 +265,7 @@ impl RawBlock {
         }
     }
 
-    /// Returns the address at an offset.
+    /// Returns the address at an offset of the memory.
     fn column(&self, offset: u32) -> *mut u8 {
         self.memory.as_ptr().wrapping_add(offset as usize)
     }

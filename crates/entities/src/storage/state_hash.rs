@@ -1,4 +1,4 @@
-//! State hashes: one number for everything that determines the future of a world.
+//! State hashes: one number for the whole state that determines the future of a world.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -11,8 +11,9 @@ use crate::field::StateHasher;
 impl Storage {
     /// Feeds all entities, their components and the free ids to a hasher.
     ///
-    /// The order is: archetypes by creation, without empty ones, which a mere lookup creates; their chunks in list order; ids,
-    /// columns and chunk components of a chunk. Types are represented by the hashes of their stable names.
+    /// Archetypes are fed in order of creation. Empty ones are skipped, because a mere lookup creates them. Chunks are fed in
+    /// list order. Of each chunk, the ids, columns and chunk components are fed. Types are represented by the hashes of their
+    /// stable names.
     ///
     /// # Panics
     ///
@@ -40,7 +41,7 @@ impl Storage {
         archetypes.filter(|archetype| !archetype.chunks.is_empty())
     }
 
-    /// Panics if two types of entities share a stable name, which their hashes could not tell apart.
+    /// Panics if two component types in use have the same stable name, because their hashes would be equal.
     #[track_caller]
     fn refuse_shared_names(&self) {
         let types = self.inhabited().flat_map(|archetype| &archetype.shape.types);
@@ -83,7 +84,7 @@ impl Storage {
         self.table.hash_free(&mut |word| state.write_u64(word));
     }
 
-    /// Returns the bytes that a component feeds to a hasher.
+    /// Returns the bytes that one component of a row feeds to a hasher.
     ///
     /// # Panics
     ///

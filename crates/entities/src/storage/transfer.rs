@@ -1,4 +1,4 @@
-//! Transfers: what happens to each column when an entity moves from one archetype to another.
+//! Transfers: the operations on each column when an entity moves from one archetype to another.
 
 use super::archetype::{ArchetypeShape, ColumnEntry, ColumnSlot};
 use super::arena::CHUNK_ALIGN;
@@ -6,87 +6,87 @@ use super::chunk::flags_of;
 use super::recent_cache::{CacheKey, RecentCache};
 use crate::component::ComponentType;
 
-/// An edge of the archetype graph, the key of a cached transfer.
+/// An edge of the archetype graph, which is the key of a cached transfer.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Edge {
-    /// The archetype that the edge begins at.
+    /// The archetype at which the edge begins.
     pub(crate) from: u32,
-    /// The number of the component set in its world.
+    /// The number of the component set in the world.
     pub(crate) set: u32,
     pub(crate) change: SetOperation,
 }
 
-/// The operation with a set of components that an edge stands for.
+/// The operation on an entity, with a set of components, that an edge represents.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum SetOperation {
-    /// Adds the components, and replaces those that exist.
+    /// Adds the components, and replaces those that the entity has.
     Add,
-    /// Adds missing components, with their initial values.
+    /// Adds the components that the entity does not have, with their initial values.
     AddMissing,
-    /// Removes the components that exist.
+    /// Removes those of the components that the entity has.
     Remove,
-    /// Replaces the components, which all exist.
+    /// Replaces the components, all of which the entity has.
     Set,
-    /// Despawns the entity: only cleanup components remain.
+    /// Despawns the entity. Only cleanup components remain.
     Despawn,
     /// Creates an instance of the entity.
     Instantiate,
-    /// Creates a copy of the entity, which is a prefab if the entity is one.
+    /// Creates a copy of the entity. The copy is a prefab if the entity is a prefab.
     Copy,
 }
 
-/// A plan for moving entities from one archetype to another, column by column.
+/// A plan for moving entities from one archetype to another, for each column.
 pub(crate) struct Transfer {
-    /// The serial numbers of the shapes that the entity leaves and gets.
+    /// The serial numbers of the old and the new shape.
     serials: (u32, u32),
     /// The archetype that the entity moves to.
     pub(crate) to: u32,
-    /// The columns whose values move, without tags.
+    /// The columns whose values are moved, without tags.
     pub(crate) moves: Box<[ColumnMove]>,
-    /// The columns that both archetypes have and that are not written, with tags, as pairs of the old and new number. Their
-    /// versions are kept.
+    /// The columns that both archetypes have and that are not written, including tags, as pairs of the old and the new number.
+    /// Their versions are kept.
     pub(crate) kept: Box<[(u32, u32)]>,
-    /// The columns of the old chunk whose values stay behind and have to be dropped.
+    /// The columns of the old chunk whose values are not moved and need to be dropped.
     pub(crate) left: Box<[u32]>,
-    /// The columns of the new chunk that are written: new ones, and replaced ones.
+    /// The columns of the new chunk that are written: new and replaced ones.
     pub(crate) written: Box<[u32]>,
     /// The offsets of the set's components in the new chunk, in the order of the set.
     pub(crate) offsets: Box<[u32]>,
-    /// The masks of types that both archetypes have, as pairs of the old and new number.
+    /// The masks of enableable types that both archetypes have, as pairs of the old and the new number.
     pub(crate) masks_kept: Box<[(u32, u32)]>,
-    /// The masks of types that are new.
+    /// The masks of enableable types that only the new archetype has.
     pub(crate) masks_new: Box<[u32]>,
-    /// True if a chunk can move to the other archetype with all its rows, without a change to its memory.
+    /// True if a whole chunk can move to the new archetype without a change to its memory.
     pub(crate) whole: bool,
-    /// True if a chunk can move to the other archetype by shifting its columns as listed in `repacked`, with as many rows as
-    /// fit there.
+    /// True if a chunk can move to the new archetype by shifting its columns as listed in `repacked`, with as many rows as fit
+    /// there.
     pub(crate) repacks: bool,
-    /// The columns whose values move, in an order in which none overwrites one that has not moved yet.
+    /// The columns whose values are moved, in an order in which no column overwrites one that has not been moved yet.
     pub(crate) repacked: Box<[ColumnMove]>,
-    /// The features of chunks of the new archetype.
+    /// The flags of chunks of the new archetype.
     pub(crate) flags: u8,
-    /// The sources of the new chunk's shared values, in the order of its columns.
+    /// The sources of the new chunk's shared values, in the order of the shared columns.
     pub(crate) shared: Box<[SharedSource]>,
-    /// True if only the tag of despawned entities remains, so that the entity can be removed for good.
+    /// True if the new archetype has only the tag of despawned entities, so that the entity can be destroyed.
     pub(crate) ends: bool,
-    /// A component of the set that the old archetype has, if any.
+    /// A component of the set that the old archetype has, if there is one.
     pub(crate) present: Option<ComponentType>,
-    /// A component of the set that the old archetype does not have, if any.
+    /// A component of the set that the old archetype does not have, if there is one.
     pub(crate) missing: Option<ComponentType>,
 }
 
-/// The source of a shared value.
+/// The source of a shared value of the new chunk.
 #[derive(Clone, Copy)]
 pub(crate) enum SharedSource {
-    /// The value with this number of the old chunk.
+    /// The old chunk's shared value with this number.
     Kept(u32),
-    /// The value with this number of the set.
+    /// The set's shared value with this number.
     Given(u32),
-    /// The default value.
+    /// The default value of the type.
     Default,
 }
 
-/// A column whose values move from one offset to another.
+/// A column whose values are moved from one offset to another.
 #[derive(Clone, Copy)]
 pub(crate) struct ColumnMove {
     pub(crate) from: u32,
@@ -97,7 +97,8 @@ pub(crate) struct ColumnMove {
 }
 
 impl Transfer {
-    /// Plans the transfer from one shape to another, the archetype `to_number`, for this operation with a set.
+    /// Plans an operation with a set, which moves entities from one shape to another. `to_number` is the number of the new
+    /// archetype.
     pub(crate) fn new(
         from: &ArchetypeShape,
         to: &ArchetypeShape,
@@ -147,7 +148,7 @@ impl Transfer {
             moves: moves.into(),
             kept: kept.into(),
             left: left.into(),
-            // One operation may have removed all components, with the tag.
+            // One operation may have removed all components, including the tag.
             ends: to.is_bare_cleanup() || (from.is_cleanup_only() && to.types.is_empty()),
             masks_kept: masks_kept.into(),
             masks_new: masks_new.into(),
@@ -159,20 +160,21 @@ impl Transfer {
 }
 
 impl Transfer {
-    /// Returns whether it leads from the one shape to the other.
+    /// Returns whether the transfer leads from one shape to the other.
     pub(super) fn is_between(&self, from: &ArchetypeShape, to: &ArchetypeShape) -> bool {
         self.serials == (from.serial, to.serial)
     }
 }
 
-/// Returns whether the memory of a chunk also is that of a chunk of the other shape, if these columns are written.
+/// Returns whether the memory of a chunk can become that of a chunk of the other shape without a change, if these columns are
+/// written.
 fn is_whole(from: &ArchetypeShape, to: &ArchetypeShape, written: &[u32]) -> bool {
     let same = |(ours, theirs): (&(u32, ColumnSlot), &(u32, ColumnSlot))| {
         from.types[ours.0 as usize] == to.types[theirs.0 as usize]
             && ours.1.offset == theirs.1.offset
     };
     let has_no_bytes = |&column: &u32| to.columns[column as usize].size == 0;
-    // Shared memory is dropped by its last owner, which may have either shape.
+    // The last owner of shared memory drops the values, and it may have either shape.
     let has_no_drop = |&column: &u32| to.types[column as usize].0.drop.is_none();
     from.capacity == to.capacity
         && to.align <= from.align.max(CHUNK_ALIGN)
@@ -180,11 +182,11 @@ fn is_whole(from: &ArchetypeShape, to: &ArchetypeShape, written: &[u32]) -> bool
         && from.sized.iter().zip(&to.sized).all(same)
         && written.iter().all(|column| has_no_bytes(column) && has_no_drop(column))
         && from.is_shared == to.is_shared
-        // A chunk of another archetype begins with chunk components of its own.
+        // Another archetype has its own chunk components, with their default values.
         && (from.serial == to.serial || (from.values.is_none() && to.values.is_none()))
 }
 
-/// Returns whether a chunk can change its shape by shifting columns within its memory.
+/// Returns whether a chunk can move to another shape by shifting columns within its memory.
 fn is_repackable(from: &ArchetypeShape, to: &ArchetypeShape) -> bool {
     let is_plain = |shape: &ArchetypeShape| shape.values.is_none() && shape.tracked.is_empty();
     from.serial != to.serial
@@ -193,10 +195,10 @@ fn is_repackable(from: &ArchetypeShape, to: &ArchetypeShape) -> bool {
         && is_plain(to)
 }
 
-/// Sorts columns for a move within one memory. Returns `None` if they change their order.
+/// Sorts columns for moves within one chunk's memory. Returns `None` if the columns are not in the same order before and after.
 ///
-/// Columns that move towards the beginning come first, in ascending order; then the others in descending order. So none
-/// overwrites one that has not moved yet.
+/// Columns that move towards the beginning come first, in ascending order, followed by the others in descending order. So no
+/// column overwrites one that has not been moved yet.
 fn in_order_of_moves(moves: &[ColumnMove]) -> Option<Box<[ColumnMove]>> {
     let mut moves = moves.to_vec();
     moves.sort_unstable_by_key(|column| column.from);
@@ -210,12 +212,12 @@ fn in_order_of_moves(moves: &[ColumnMove]) -> Option<Box<[ColumnMove]>> {
     Some(to_front.into())
 }
 
-/// Returns the sources of shared values if a set gives all of them.
+/// Returns the sources of the shared values of an archetype, all of which are in the set.
 pub(crate) fn given_sources(to: &ArchetypeShape, set: &[ComponentType]) -> Box<[SharedSource]> {
     shared_sources(to, to, |_| true, set)
 }
 
-/// Returns the sources of shared values: the set, if they are written and in it.
+/// Returns the sources of shared values. The source of a value that is written and in the set is the set.
 fn shared_sources(
     from: &ArchetypeShape,
     to: &ArchetypeShape,
@@ -237,7 +239,7 @@ fn shared_sources(
     to.shared.iter().map(source).collect()
 }
 
-/// The cache of transfers, found by edge without comparing types.
+/// The cache of transfers. A transfer is found by its edge, without comparing types.
 pub(crate) type Transfers = RecentCache<Edge, Transfer, 16>;
 
 impl CacheKey for Edge {

@@ -15,66 +15,67 @@ use crate::storage::{
     StagedRows, Storage, Transfer, Transfers, repeat_bytes, write_initial,
 };
 
-/// The new values of a change.
+/// The new values of a bulk change.
 pub(super) enum NewValues<'a> {
     Nothing,
     /// Default values of the types.
     Initial,
-    /// Clones of a set.
+    /// Clones of one set for each entity.
     Clones(&'a dyn Clones),
-    /// A set for each entity, in the order of the rows. All sets are moved when the values are written.
+    /// A separate set for each entity, in the order of the rows. All sets are moved when the values are written.
     Each(&'a dyn Sets),
 }
 
-/// Type-erased sets to move to rows. None of their types is shared.
+/// A list of type-erased sets that are moved to rows. None of their types is shared.
 pub(super) trait Sets {
-    /// Moves `rows` sets, beginning with `first`, to rows from the place on.
+    /// Moves `rows` sets, beginning with the set `first`, to consecutive rows that begin at `place`.
     ///
     /// # Safety
     ///
     /// - the sets exist, and none is moved twice or used afterwards
-    /// - the place has an offset for each type of a set, in their order
-    /// - the `rows` rows from the place on have no values to be dropped
+    /// - the place has an offset for each type of a set, in the order of the set
+    /// - the `rows` rows that begin at the place have no values to be dropped
     unsafe fn write(&self, first: usize, rows: usize, place: RowPlace);
 }
 
 impl<S: ComponentSet> Sets for Vec<ManuallyDrop<S>> {
     unsafe fn write(&self, first: usize, rows: usize, place: RowPlace) {
         for (at, set) in self[first..first + rows].iter().enumerate() {
-            // SAFETY: the caller moves each set once and does not use it afterwards; the place has the offsets of the set and rows
-            // without values.
+            // SAFETY: the caller moves each set once, and does not use it afterwards. The place has the offsets of the set, and
+            // the rows have no values to be dropped.
             unsafe { ptr::read(&raw const **set).write(place.rows_after(at)) };
         }
     }
 }
 
-/// A type-erased set to clone.
+/// A type-erased set that is cloned.
 pub(super) trait Clones {
-    /// See [`CloneSet::fill`].
+    /// Writes clones of the set to rows. See [`CloneSet::fill`].
     ///
     /// # Safety
     ///
-    /// - the conditions of [`CloneSet::fill`]
+    /// - the contract of [`CloneSet::fill`] holds
     unsafe fn fill(&self, place: RowPlace, rows: usize, done: &mut usize);
 }
 
 impl<S: CloneSet> Clones for S {
     unsafe fn fill(&self, place: RowPlace, rows: usize, done: &mut usize) {
-        // SAFETY: the caller's conditions are those of `CloneSet::fill`.
+        // SAFETY: both functions have the same contract.
         unsafe { CloneSet::fill(self, place, rows, done) }
     }
 }
 
-/// A plan whose values are written: applying it cannot fail.
+/// A plan whose values are written, so that applying it cannot fail.
 pub(super) struct FilledPlan<'s> {
     pub(super) plan: BulkPlan<'s>,
-    /// One row is staged, whose bytes are repeated. Otherwise the values of each replacing step are staged, in their order.
+    /// True if one row is staged, whose bytes are repeated for all rows. Otherwise the values of each `Replace` step are staged,
+    /// in order.
     pub(super) is_pattern: bool,
 }
 
 impl<'s> BulkPlan<'s> {
-    /// Creates all values. Values of moving rows are written to their new rows, the others are staged. If user code panics, all are
-    /// dropped.
+    /// Creates all new values. Values of rows that move are written to their new rows, and all others are staged. If user code
+    /// panics, all new values are dropped.
     pub(super) fn write_values(
         mut self,
         transfers: &Transfers,
@@ -95,20 +96,20 @@ impl<'s> BulkPlan<'s> {
         FilledPlan { plan: self, is_pattern }
     }
 
-    /// Stages clones for `rows` rows.
+    /// Stages clones of a set for `rows` rows.
     fn stage(&mut self, types: &[ComponentType], set: &dyn Clones, rows: usize) {
         let mut staged = self.lists.stage();
-        // SAFETY: the set has these types, and is borrowed here alone.
+        // SAFETY: the set has these types, and nothing else uses it during the call.
         let fill = |place, done: &mut usize| unsafe { set.fill(place, rows, done) };
-        // SAFETY: the function writes `rows` rows of these types.
+        // SAFETY: `fill` writes values of these types to `rows` rows.
         unsafe { staged.write(types, rows, fill) };
         self.lists.staged.push(staged);
     }
 
-    /// Writes initial values to the new rows.
+    /// Writes initial values to the reserved rows of all moves.
     fn write_initial(&mut self, transfers: &Transfers) {
         for row_move in &self.lists.moves {
-            // SAFETY: the moves have distinct reserved rows.
+            // SAFETY: the rows of each move are reserved, and no other move has them. The result is held by the reservation.
             let mut rows = unsafe { self.reserved.rows(row_move.to) };
             rows.write_initial(transfers[row_move.transfer].written.iter().copied());
             self.reserved.hold(rows);
@@ -116,15 +117,16 @@ impl<'s> BulkPlan<'s> {
         for (step, transfer, shape) in self.whole_steps(transfers) {
             let data = self.reserved.storage.chunks[step.chunk].data();
             for &column in &transfer.written {
-                // SAFETY: the columns have no bytes, in any chunk, and `transfer_for` checked that they have an initial value.
+                // SAFETY: the columns have no bytes, so that they have room in any chunk. `transfer_for` has checked that they
+                // have an initial value.
                 unsafe { write_initial(shape, data, column, 0, step.rows) };
             }
         }
     }
 
-    /// Writes clones to the new rows, and stages those for rows that stay.
+    /// Writes clones to the reserved rows of all moves, and stages clones for rows that are not moved.
     fn write_clones(&mut self, transfers: &Transfers, types: &[ComponentType], set: &dyn Clones) {
-        // Staged values come first, since they are dropped with the lists.
+        // Staged values are created first, because they are dropped with the lists if user code panics.
         for at in 0..self.lists.steps.len() {
             if self.lists.steps[at].action == RowAction::Replace {
                 let rows = self.lists.steps[at].rows as usize;
@@ -135,15 +137,15 @@ impl<'s> BulkPlan<'s> {
         for &BulkMove { to, transfer: number, .. } in &self.lists.moves {
             let transfer = &transfers[number];
             if mem::replace(&mut last, number) != number {
-                // In the order of the set, which differs from that of the archetype.
+                // The columns are listed in the order of the set, which differs from that of the archetype.
                 let index = &self.reserved.storage.archetypes[transfer.to].shape.index;
                 let found = types.iter().filter_map(|&ty| index.find(ty));
                 columns = found.map(|found| found.column).collect();
             }
             // SAFETY:
-            // - the moves have distinct reserved rows
+            // - the rows of each move are reserved, and no other move has them
             // - the offsets and columns are those of the set in the chunk's archetype
-            // - the set is borrowed here alone
+            // - nothing else uses the set during the call
             let rows = unsafe {
                 let mut rows = self.reserved.rows(to);
                 let place = rows.place(&transfer.offsets);
@@ -154,12 +156,12 @@ impl<'s> BulkPlan<'s> {
         }
         for (step, transfer, _) in self.whole_steps(transfers) {
             let place = self.reserved.storage.chunks[step.chunk].row(0, &transfer.offsets);
-            // SAFETY: no type of the set has bytes or drop glue, so that an aligned address is enough.
+            // SAFETY: no type of the set has bytes or drop glue, so an aligned address suffices.
             unsafe { set.fill(place, step.rows as usize, &mut 0) };
         }
     }
 
-    /// Moves a set to each of the new rows, and stages those for rows that stay. No user code runs.
+    /// Moves a set to each reserved row, and stages the sets for rows that are not moved. Runs no user code.
     fn write_each(&mut self, transfers: &Transfers, types: &[ComponentType], sets: &dyn Sets) {
         let (mut first, mut moves) = (0, 0);
         for at in 0..self.lists.steps.len() {
@@ -169,11 +171,12 @@ impl<'s> BulkPlan<'s> {
                 RowAction::Replace => {
                     let mut staged = self.lists.stage();
                     let write = |place, done: &mut usize| {
-                        // SAFETY: the sets from `first` on belong to these rows, and the place has room for their types.
+                        // SAFETY: the sets that begin at `first` belong to these rows, and each is moved once. The place has room
+                        // for their types.
                         unsafe { sets.write(first, rows, place) };
                         *done += types.len();
                     };
-                    // SAFETY: the function writes `rows` rows of these types.
+                    // SAFETY: `write` writes values of these types to `rows` rows.
                     unsafe { staged.write(types, rows, write) };
                     self.lists.staged.push(staged);
                 }
@@ -188,15 +191,16 @@ impl<'s> BulkPlan<'s> {
                         let (place, moved) =
                             (to.row(row_move.to.first, offsets), row_move.to.rows as usize);
                         // SAFETY:
-                        // - moves and sets are both in the order of the rows
+                        // - moves and sets are both in the order of the rows, so each set is moved once
                         // - the offsets are those of the set in the chunk's archetype
-                        // - the rows are reserved, after the last row of the chunk
+                        // - the rows are reserved, and follow the last row of the chunk
                         unsafe { sets.write(now, moved, place) };
                         (now, moves) = (now + moved, moves + 1);
                     }
                     assert_eq!(now, first + rows, "the moves of a step have its rows");
                 }
-                // The chunk stays or moves as a whole: the sets have neither bytes nor drop glue.
+                // The chunk stays or moves as a whole, or is despawned. In the first two cases the sets have neither bytes nor
+                // drop glue.
                 RowAction::Open | RowAction::Stay | RowAction::Whole(_) | RowAction::Destroy => {}
                 RowAction::Follow(_) | RowAction::Refit(_) => {
                     unreachable!("such rows have nothing to be written before")
@@ -220,17 +224,17 @@ impl<'s> BulkPlan<'s> {
     }
 }
 
-/// Returns whether all values of a set are duplicated by copying bytes, so that one row is enough.
+/// Returns whether all values of a set are duplicated by copying their bytes, so that staging one row suffices.
 pub(super) fn is_pattern_of(types: &[ComponentType]) -> bool {
     types.iter().all(|ty| matches!(ty.0.copying, Copying::Bytes))
 }
 
-/// Writes the values of one row to others, for all types of a set that have bytes.
+/// Writes the staged values of one row to contiguous rows of a chunk, for all types of a set that have bytes.
 ///
 /// # Safety
 ///
 /// - the chunk has room for the rows, and is unshared; the rows have no values to be dropped
-/// - it has all types of the set, whose values are duplicated by copying their bytes
+/// - the chunk has all types of the set, whose values are duplicated by copying their bytes
 pub(super) unsafe fn repeat_pattern(
     storage: &Storage,
     pattern: &StagedRows,
@@ -242,13 +246,13 @@ pub(super) unsafe fn repeat_pattern(
     for (ty, value) in pattern.columns().filter(|(ty, _)| ty.size() > 0) {
         let found = chunk.find(ty).expect("the archetype has all types of the set");
         let to = chunk.column(found.offset).wrapping_add(first as usize * ty.size());
-        // SAFETY: there is one value, and the caller says that the chunk has room for `rows` of them.
+        // SAFETY: there is one value, and the chunk has room for `rows` values, by the contract of this function.
         unsafe { repeat_bytes(value, to, ty.size(), rows as usize) };
     }
 }
 
 impl FilledPlan<'_> {
-    /// Applies the plan. It cannot fail, and runs no user code. Returns the lists, with the deferred drops.
+    /// Applies the plan. It cannot fail, and runs no user code. Returns the lists, which contain the deferred drops.
     pub(super) fn apply(self, transfers: &Transfers, found: &RowSelection) -> PlanLists {
         let Self { plan: BulkPlan { mut reserved, mut lists }, is_pattern } = self;
         let PlanLists { steps, moves, emptied, spare, staged, dead, .. } = &mut lists;
@@ -265,14 +269,14 @@ impl FilledPlan<'_> {
             let soon = steps.get(at + 1).filter(|soon| soon.transfer == step.transfer);
             let soon = soon.map(|soon| soon.chunk);
             match step.action {
-                // Whole chunks move last: a shared chunk with room must not get rows of other steps.
+                // Whole chunks are moved last, so that a shared chunk with room does not get rows of other steps.
                 RowAction::Open | RowAction::Stay | RowAction::Whole(_) => {}
                 RowAction::Replace => {
                     note_written(mover.storage, step, transfers, found);
                     for run in step.runs(found) {
                         let Some(pattern) = pattern else { break };
-                        // SAFETY: `prepare_chunk` made the chunk unique. Its entities have all types of the set, which are copied as
-                        // bytes.
+                        // SAFETY: `prepare_chunk` has made the chunk unshared. Its entities have all types of the set, whose
+                        // values are copied as bytes.
                         unsafe {
                             repeat_pattern(mover.storage, pattern, run.chunk, run.first, run.rows);
                         };
@@ -288,8 +292,8 @@ impl FilledPlan<'_> {
                     let (now, later) = moves.split_at(count);
                     moves = later;
                     now.iter().for_each(|row_move| mover.move_piece(row_move, None));
-                    // SAFETY: all values of the rows were moved, except the columns that the transfer leaves. Transfers are never
-                    // removed.
+                    // SAFETY: all values of the rows were moved, except those of the columns that the transfer leaves behind.
+                    // Transfers are never removed.
                     drop(unsafe { remove_rows(mover.storage, step, found, &transfer.left, dead) });
                 }
                 RowAction::Follow(group) => {
@@ -297,8 +301,8 @@ impl FilledPlan<'_> {
                     for run in step.runs(found) {
                         mover.move_to_room(step, run.first..run.first + run.rows, group, soon);
                     }
-                    // SAFETY: all values of the rows were moved, except the columns that the transfer leaves. Transfers are never
-                    // removed.
+                    // SAFETY: all values of the rows were moved, except those of the columns that the transfer leaves behind.
+                    // Transfers are never removed.
                     let free =
                         unsafe { remove_rows(mover.storage, step, found, &transfer.left, dead) };
                     mover.spare.extend(free);
@@ -308,11 +312,12 @@ impl FilledPlan<'_> {
                     let capacity = mover.storage.archetypes[transfer.to].shape.capacity;
                     let kept = step.rows.min(capacity);
                     mover.move_to_room(step, kept..step.rows, group, None);
-                    // SAFETY: the plan checked that the chunk can be repacked, and that the group belongs to the archetype. The rows
-                    // after those that are kept were moved.
+                    // SAFETY: the plan has checked that the chunk can be repacked, and that the group belongs to the archetype.
+                    // The rows after those that are kept were moved.
                     unsafe { mover.storage.repack_chunk(step.chunk, kept, group, transfer, soon) };
                     if let Some(pattern) = pattern {
-                        // SAFETY: the chunk has the rows, is unshared, and has all types of the set, which are copied as bytes.
+                        // SAFETY: the chunk has the rows, is unshared, and has all types of the set, whose values are copied as
+                        // bytes.
                         unsafe { repeat_pattern(mover.storage, pattern, step.chunk, 0, kept) };
                     }
                 }
@@ -323,32 +328,32 @@ impl FilledPlan<'_> {
                     for &run in step.runs(found) {
                         mover.storage.table.free_rows(mover.storage.chunks.entities_in(run));
                     }
-                    // SAFETY: the entities are freed, and all their values are still in the rows.
+                    // SAFETY: the entities are freed, and all values that need to be dropped are still in the rows.
                     drop(unsafe { remove_rows(mover.storage, step, found, &shape.dropped, dead) });
                 }
             }
         }
         for step in &*steps {
             let RowAction::Whole(group) = step.action else { continue };
-            // SAFETY: the plan checked that the transfer keeps chunks whole, that the group belongs to the archetype, and that new
-            // columns can be duplicated if the memory is shared.
+            // SAFETY: the chunk exists. The plan has checked that the transfer keeps chunks whole, that the group belongs to the
+            // archetype, and that new columns can be duplicated if the memory is shared.
             unsafe { mover.storage.relabel_chunk(step.chunk, group, &transfers[step.transfer]) };
         }
         lists
     }
 }
 
-/// Moves rows to others, and writes the pattern there.
+/// Moves rows to other chunks, and writes the staged pattern there.
 struct RowMover<'a> {
     storage: &'a mut Storage,
     transfers: &'a Transfers,
     pattern: Option<&'a StagedRows>,
-    /// Memory for new chunks.
+    /// Memory for new chunks, which earlier steps have freed.
     spare: &'a mut Vec<ChunkMemory>,
 }
 
 impl RowMover<'_> {
-    /// Moves rows of a step's chunk to free rows of a group. Chunks are made of spare memory if none has room.
+    /// Moves rows of a step's chunk to free rows of a group. If no chunk has room, creates one from spare memory.
     fn move_to_room(&mut self, step: &BulkStep, rows: Range<u32>, group: u32, soon: Option<u32>) {
         let (archetype, mut first) = (self.transfers[step.transfer].to, rows.start);
         while first < rows.end {
@@ -375,24 +380,25 @@ impl RowMover<'_> {
     fn move_piece(&mut self, row_move: &BulkMove, soon: Option<u32>) {
         let &BulkMove { chunk, first, to, transfer } = row_move;
         if let Some(pattern) = self.pattern {
-            // SAFETY: the rows are reserved, in a chunk of an archetype with all types of the set, which are copied as bytes.
+            // SAFETY: the rows are reserved, in a chunk whose archetype has all types of the set. These are copied as bytes.
             unsafe { repeat_pattern(self.storage, pattern, to.chunk, to.first, to.rows) };
         }
         // SAFETY:
-        // - the selected rows have not moved since. Both chunks are unshared, or the first has only bytes and is freed as a whole.
-        //   They differ, since the second is of another archetype or group
-        // - the second chunk has room after its last row
-        // - the transfer is one of the first chunk's archetype, and the columns that it adds are written
+        // - the selected rows exist, because they have not been moved yet; both chunks are unshared, or the source chunk has only
+        //   bytes and is removed as a whole; the chunks differ, because their archetypes or groups differ
+        // - the target chunk has room after its last row
+        // - the transfer begins at the archetype of the source chunk, and the columns that it writes are written
         unsafe { self.storage.copy_rows(chunk, first, to, &self.transfers[transfer], soon) };
     }
 }
 
-/// Removes rows from their chunk, or the chunk from all lists if it has no others. Returns the chunk's memory if no value is left in it.
+/// Removes rows from their chunk, or removes the whole chunk if it has no other rows. Returns the memory of a removed chunk if no
+/// values are left in it.
 ///
 /// # Safety
 ///
-/// - the entities of the rows are in other rows, or freed
-/// - the values of all other columns were moved, or need no drop
+/// - the entities of the rows are in other rows, or are freed
+/// - the values of all columns that are not in `left` were moved, or need not be dropped
 /// - the list of columns outlives the deferred drops
 unsafe fn remove_rows(
     storage: &mut Storage,
@@ -404,22 +410,23 @@ unsafe fn remove_rows(
     if step.rows == storage.chunks[step.chunk].len {
         storage.chunks[step.chunk].note_order(storage.version);
         let chunk = storage.close_chunk(step.chunk);
-        // SAFETY: the caller says which values are left. Archetypes live as long as the storage, which is borrowed.
+        // SAFETY: only the values of the columns `left` remain, by the contract of this function. Archetypes live as long as the
+        // storage.
         return unsafe { dead.add_chunk(chunk, left) };
     }
-    // From the last on, so that no removed row fills the gap of another.
+    // The last run is removed first, so that no removed row is moved into the gap of another.
     for run in step.runs(found).iter().rev() {
-        // SAFETY: the chunk has more rows, and was made unique. The caller says that the entities left the rows, and which values are
-        // left.
+        // SAFETY: the chunk has more rows than these, and was made unshared. The entities are in other rows or freed, and only
+        // the values of the columns `left` remain.
         unsafe { storage.close_gap(step.chunk, run.first, run.rows, left) };
     }
-    // SAFETY: the remaining values of the runs are after the last row, one run after the other. They are not overwritten before they are
-    // dropped: rows are added only to chunks with reserved rows, which lose none.
+    // SAFETY: the remaining values of the runs follow the last row, one run after the other. They are not overwritten before they
+    // are dropped, because rows are added only to chunks with reserved rows, and those lose no rows.
     unsafe { dead.add_rows(&storage.chunks[step.chunk], step.rows, left) };
     None
 }
 
-/// Marks components as changed.
+/// Marks the components that a step writes as changed.
 fn note_written(
     storage: &mut Storage,
     step: &BulkStep,
@@ -437,7 +444,7 @@ fn note_written(
     }
 }
 
-/// Swaps staged values with those of rows, for all types with bytes.
+/// Exchanges staged values with the values of rows, for all types that have bytes.
 fn exchange(storage: &Storage, values: &StagedRows, runs: &[RowRange]) {
     for (ty, first) in values.columns().filter(|(ty, _)| ty.size() > 0) {
         let mut value = first;
@@ -446,7 +453,7 @@ fn exchange(storage: &Storage, values: &StagedRows, runs: &[RowRange]) {
             let found = chunk.find(ty).expect("the entities have it");
             let row = chunk.column(found.offset).wrapping_add(run.first as usize * ty.size());
             let bytes = run.rows as usize * ty.size();
-            // SAFETY: both sides have this many values of the type, and do not overlap. The chunk was made unique.
+            // SAFETY: both sides have the same number of values of the type, and do not overlap. The chunk was made unshared.
             unsafe {
                 ptr::swap_nonoverlapping(value, row, bytes);
                 value = value.add(bytes);

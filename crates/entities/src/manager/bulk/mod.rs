@@ -1,9 +1,11 @@
-//! Structural changes of many rows at once: all that a query matches, or the entities of a batch.
+//! Structural changes of many rows: the rows that a query matches, or the entities of a batch.
 //!
-//! A change has three steps, so that it is made as a whole or not at all:
+//! A change has three steps, so that it is made completely or not at all:
 //!
-//! 1. [`plan`] decides what happens to the rows of each chunk, and reserves rows for those that move. It fails without memory.
-//! 2. [`BulkPlan::write_values`](plan::BulkPlan::write_values) clones or creates the new values. That is user code, and can panic.
+//! 1. [`plan`] determines the action for the rows of each chunk, and reserves rows for those that move. It fails if there is no
+//! memory.
+//! 2. [`BulkPlan::write_values`](plan::BulkPlan::write_values) clones or creates the new values. This runs user code, which can
+//! panic.
 //! 3. [`apply`] moves values, ids and whole chunks. It cannot fail. Old values are dropped at the end.
 
 mod apply;
@@ -31,28 +33,28 @@ use plan::{BulkPlan, PlanLists};
 /// A selection of rows, by archetype and chunk.
 #[derive(Debug, Default)]
 pub(crate) struct RowSelection {
-    /// Grouped by archetype and by chunk, and rising within a chunk.
+    /// The runs of rows, grouped by archetype and chunk, and in ascending order within a chunk.
     runs: Vec<RowRange>,
-    /// The archetypes, each with the number of its first run.
+    /// The archetypes, each with the index of its first run.
     archetypes: Vec<(u32, usize)>,
-    /// Scratch bits of the changed rows of a chunk, for queries with change filters.
+    /// Scratch bits for the changed rows of a chunk, used by queries with change filters.
     pub(crate) changed: Vec<u64>,
 }
 
 impl RowSelection {
-    /// Reserves room for runs.
+    /// Reserves memory for `runs` more runs.
     pub(crate) fn reserve(&mut self, runs: usize) {
         self.runs.reserve(runs);
     }
 
-    /// Removes everything but keeps the memory.
+    /// Clears the selection, and keeps its memory.
     fn clear(&mut self) {
         self.runs.clear();
         self.archetypes.clear();
         self.changed.clear();
     }
 
-    /// Adds rows of an archetype.
+    /// Adds a run of rows of an archetype.
     #[inline]
     pub(crate) fn push(&mut self, archetype: u32, run: RowRange) {
         if self.archetypes.last().is_none_or(|&(last, _)| last != archetype) {
@@ -61,7 +63,7 @@ impl RowSelection {
         self.runs.push(run);
     }
 
-    /// Adds a row of an archetype after all others.
+    /// Adds one row of an archetype, which follows all rows so far.
     fn push_row(&mut self, archetype: u32, chunk: u32, row: u32) {
         match self.runs.last_mut() {
             Some(run) if run.chunk == chunk && run.first + run.rows == row => run.rows += 1,
@@ -69,12 +71,12 @@ impl RowSelection {
         }
     }
 
-    /// Returns the number of rows.
+    /// Returns the number of selected rows.
     pub(super) fn rows(&self) -> usize {
         self.runs.iter().map(|run| run.rows as usize).sum()
     }
 
-    /// Iterates over the archetypes, each with its runs.
+    /// Iterates over the archetypes and the runs of each.
     pub(super) fn by_archetype(&self) -> impl Iterator<Item = (u32, &[RowRange])> {
         let ends = self.archetypes.iter().skip(1).map(|&(_, first)| first);
         let ends = ends.chain([self.runs.len()]);
@@ -85,13 +87,13 @@ impl RowSelection {
     }
 }
 
-/// A change, and its values.
+/// A bulk change: the operation, the component set, and the new values.
 struct BulkChange<'a> {
     /// The number of the component set.
     set: u32,
     change: SetOperation,
     values: NewValues<'a>,
-    /// The values of the set's shared types.
+    /// The values of the shared types in the set.
     given: InlineVec<SharedValue, INLINE_SHARED>,
 }
 
@@ -103,7 +105,7 @@ impl<'a> BulkChange<'a> {
 }
 
 impl EntityManager {
-    /// Despawns the entities of rows, as [`Batch::despawn`](super::Batch::despawn) does. Returns their number.
+    /// Despawns the entities of rows, like [`Batch::despawn`](super::Batch::despawn). Returns their number.
     pub(crate) fn despawn_rows(&mut self, found: &RowSelection) -> Result<usize, EntityError> {
         let set = self.set_number::<()>()?;
         let order = BulkChange::new(set, SetOperation::Despawn, NewValues::Nothing);
@@ -116,7 +118,8 @@ impl EntityManager {
         self.change_found(found, order)
     }
 
-    /// Adds clones of components to the entities of rows, as [`add`](Self::add) does. Returns the number of entities that lacked one.
+    /// Adds clones of components to the entities of rows, like [`add`](Self::add). Returns the number of entities that lacked one
+    /// of them.
     pub(crate) fn add_to_rows<S: CloneSet>(
         &mut self,
         found: &RowSelection,
@@ -130,8 +133,8 @@ impl EntityManager {
         added.map_err(|error| Rejected { value: set, error })
     }
 
-    /// Adds a set of its own to each entity of rows, in the order of `to_entities`. Returns the number of entities that lacked a
-    /// component.
+    /// Adds a separate set of components to each entity of rows, in the order of `to_entities`. Returns the number of entities
+    /// that lacked one of the components.
     pub(crate) fn add_each_to_rows<S: ComponentSet>(
         &mut self,
         found: &RowSelection,
@@ -148,7 +151,7 @@ impl EntityManager {
         if let Err(error) = check_count::<S>(found.rows(), sets.len()) {
             return Err(Rejected { value: sets, error });
         }
-        // The sets are moved only if there is no error.
+        // The sets are moved out of this list only if there is no error.
         let sets: Vec<_> = sets.into_iter().map(ManuallyDrop::new).collect();
         let added = self.set_number::<S>().and_then(|set| {
             self.change_found(
@@ -162,8 +165,8 @@ impl EntityManager {
         })
     }
 
-    /// Adds missing components to the entities of rows, as [`add_types`](Self::add_types) does. Returns the number of entities that
-    /// lacked one.
+    /// Adds missing components to the entities of rows, like [`add_types`](Self::add_types). Returns the number of entities that
+    /// lacked one of them.
     pub(crate) fn add_types_to_rows(
         &mut self,
         found: &RowSelection,
@@ -173,7 +176,8 @@ impl EntityManager {
         self.change_found(found, BulkChange::new(set, SetOperation::AddMissing, NewValues::Initial))
     }
 
-    /// Removes components from the entities of rows, as [`remove`](Self::remove) does. Returns the number of entities that had one.
+    /// Removes components from the entities of rows, like [`remove`](Self::remove). Returns the number of entities that had one
+    /// of them.
     pub(crate) fn remove_from_rows<S: ComponentSet>(
         &mut self,
         found: &RowSelection,
@@ -182,7 +186,8 @@ impl EntityManager {
         self.remove_set_from_found(found, set)
     }
 
-    /// Removes components from the entities of rows, as [`remove_types`](Self::remove_types) does.
+    /// Removes components from the entities of rows, like [`remove_types`](Self::remove_types). Returns the number of entities
+    /// that had one of them.
     pub(crate) fn remove_types_from_rows(
         &mut self,
         found: &RowSelection,
@@ -200,8 +205,8 @@ impl EntityManager {
         self.change_found(found, BulkChange::new(set, SetOperation::Remove, NewValues::Nothing))
     }
 
-    /// Sets the value of a shared component for the entities of rows, as [`set_shared`](Self::set_shared) does. Returns the number of
-    /// entities that had another value.
+    /// Sets a shared component of the entities of rows, like [`set_shared`](Self::set_shared). Returns the number of entities
+    /// that had another value.
     pub(crate) fn set_shared_of_rows<S: ComponentSet>(
         &mut self,
         found: &RowSelection,
@@ -235,7 +240,7 @@ impl EntityManager {
         Ok(())
     }
 
-    /// Iterates over the entities of rows, in their order.
+    /// Iterates over the entities of rows, in order.
     pub(crate) fn entities_in<'a>(
         &'a self,
         found: &'a RowSelection,
@@ -248,8 +253,8 @@ impl EntityManager {
         self.storage.chunks[run.chunk].entities()[run.first as usize]
     }
 
-    /// Enables or disables the entities of rows, as [`set_enabled`](Self::set_enabled) does. Returns the number of entities that were
-    /// changed.
+    /// Enables or disables the entities of rows, like [`set_enabled`](Self::set_enabled). Returns the number of entities that
+    /// were changed.
     pub(crate) fn set_rows_enabled(
         &mut self,
         found: &RowSelection,
@@ -276,7 +281,7 @@ impl EntityManager {
         changed
     }
 
-    /// Applies a change to all rows or, after an error, to none. Returns the number of entities that were changed.
+    /// Applies a change to all rows. If there is an error, no row is changed. Returns the number of entities that were changed.
     fn change_found(
         &mut self,
         found: &RowSelection,
@@ -302,14 +307,14 @@ impl EntityManager {
         let changed = plan.changed(transfers, order.change);
         let written = plan.write_values(transfers, types, &order.values);
         let mut lists = written.apply(transfers, found);
-        // Dropped last, since that is user code. Unused shared values follow.
+        // Old values are dropped last, because that runs user code. Unused shared values are dropped with `held`.
         lists.dead.clear();
         lists.clear();
         held.manager.memory.lists = lists;
         Ok(changed)
     }
 
-    /// Finds the values of a set's shared types, and keeps them alive as long as the result.
+    /// Finds or inserts the values of a set's shared types. They are kept alive as long as the result.
     pub(super) fn hold_values<'v>(
         &mut self,
         set: u32,
@@ -317,7 +322,7 @@ impl EntityManager {
     ) -> HeldShared<'_> {
         let shared = &self.storage.shared;
         let types = self.sets.get(set).types.iter().filter(|ty| ty.is_shared());
-        // All values are searched before the first is inserted, since comparing them is user code.
+        // All values are looked up before the first is inserted, because comparing them runs user code.
         let sought: InlineVec<(u32, SharedLookup), INLINE_SHARED> = types
             .zip(given)
             .map(|(&ty, value)| {
@@ -335,12 +340,13 @@ impl EntityManager {
         held
     }
 
-    /// Returns whether rows may contain roots of groups.
+    /// Returns whether rows may contain roots of linked groups.
     fn has_roots(&self, found: &RowSelection) -> bool {
         found.archetypes.iter().any(|&(_, first)| self.has_groups(found.runs[first].chunk))
     }
 
-    /// Returns the rows with the members of their groups, and recursively with the groups of members if they are `nested`.
+    /// Returns the rows together with the rows of the members of their linked groups. If `nested`, the groups of members are
+    /// included recursively.
     fn with_groups(&mut self, found: &RowSelection, nested: bool) -> RowSelection {
         let mut lists = mem::take(&mut self.group_lists);
         let GroupMemory { members, next, rows, .. } = &mut lists;
@@ -374,7 +380,7 @@ impl EntityManager {
         found
     }
 
-    /// Returns the rows of entities. An entity may occur twice.
+    /// Returns the rows of entities, which may occur more than once.
     pub(crate) fn found_entities(&self, entities: &[Entity]) -> Result<RowSelection, EntityError> {
         let rows = entities.iter().map(|&entity| {
             let at = self.locate(entity)?;
@@ -392,7 +398,7 @@ impl EntityManager {
         found
     }
 
-    /// Lists the members of the groups whose roots are among the rows.
+    /// Lists the members of the linked groups whose roots are in the rows.
     fn list_members(&self, found: &RowSelection, members: &mut Vec<Entity>) {
         for run in found.runs.iter().filter(|run| self.has_groups(run.chunk)) {
             for &root in self.storage.chunks.entities_in(*run) {
@@ -402,10 +408,10 @@ impl EntityManager {
     }
 }
 
-/// Keeps shared values alive while no chunk has them.
+/// Shared values that are kept alive while no chunk has them.
 pub(super) struct HeldShared<'m> {
     pub(super) manager: &'m mut EntityManager,
-    /// By table and index.
+    /// The table and the index of each value.
     pub(super) values: InlineVec<(u32, u32), INLINE_SHARED>,
 }
 
@@ -419,7 +425,7 @@ impl Drop for HeldShared<'_> {
     }
 }
 
-/// Returns an error unless there are as many sets as entities. An empty set fits any number.
+/// Returns an error unless there are as many sets as entities. If the set type is empty, any number is accepted.
 pub(crate) fn check_count<S: ComponentSet>(
     expected: usize,
     found: usize,
@@ -434,7 +440,7 @@ pub(crate) fn check_count<S: ComponentSet>(
     }
 }
 
-/// Iterates over rows as archetype, chunk and row.
+/// Iterates over rows. Yields the archetype, the chunk and the row of each.
 fn rows_of(found: &RowSelection) -> impl Iterator<Item = (u32, u32, u32)> {
     let rows = |archetype, &RowRange { chunk, first, rows }: &RowRange| {
         (first..first + rows).map(move |row| (archetype, chunk, row))
@@ -444,20 +450,20 @@ fn rows_of(found: &RowSelection) -> impl Iterator<Item = (u32, u32, u32)> {
         .flat_map(move |(archetype, runs)| runs.iter().flat_map(move |run| rows(archetype, run)))
 }
 
-/// Memory for bulk changes, reused by the next change. It is empty between two changes.
+/// Memory for bulk changes, which the next change reuses. It is empty between two changes.
 ///
-/// A change takes the lists it needs, and puts them back at its end. If user code panics meanwhile, they are dropped.
+/// A change takes the lists that it needs, and returns them at its end. If user code panics meanwhile, they are dropped.
 #[derive(Default)]
 pub(in crate::manager) struct BulkMemory {
     found: Cell<Vec<RowSelection>>,
     lists: PlanLists,
 }
 
-/// The number of selections that are kept. More are never used at a time.
+/// The maximum number of selections that are kept. No more are used at a time.
 const KEPT: usize = 4;
 
 impl EntityManager {
-    /// Returns an empty selection, with the memory of one that was [kept](Self::keep_selection).
+    /// Returns an empty selection. It reuses the memory of a selection that was [kept](Self::keep_selection).
     pub(crate) fn take_selection(&self) -> RowSelection {
         let mut kept = self.memory.found.take();
         let found = kept.pop().unwrap_or_default();

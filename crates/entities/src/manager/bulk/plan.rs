@@ -1,4 +1,4 @@
-//! The plan of a bulk change: an action for the rows of each chunk, and reserved rows for those that move.
+//! The plan of a bulk change: an action for the rows of each chunk, and reserved rows for rows that move.
 
 use ancho_collections::FixedState;
 use hashbrown::HashMap;
@@ -14,36 +14,36 @@ use crate::storage::{
     Transfers,
 };
 
-/// The rows of one chunk, and their action.
+/// The selected rows of one chunk, and the action for them.
 pub(super) struct BulkStep {
     pub(super) chunk: u32,
-    /// The first run of the chunk, and the number of its runs.
+    /// The index of the first run in the chunk. `run_count` runs belong to the chunk.
     pub(super) first_run: u32,
     pub(super) run_count: u32,
-    /// The number of rows in them.
+    /// The number of rows in these runs.
     pub(super) rows: u32,
-    /// The transfer, or [`NOWHERE`] if the entities are despawned.
+    /// The number of the transfer, or [`NOWHERE`] if the entities are despawned.
     pub(super) transfer: u32,
     pub(super) action: RowAction,
 }
 
-/// The action for the rows of a chunk.
+/// The action for the selected rows of a chunk.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum RowAction {
-    /// Undecided.
+    /// The action is not determined yet.
     Open,
-    /// No change.
+    /// The rows are not changed.
     Stay,
-    /// The rows stay, and get new values.
+    /// The rows are not moved, and get new values.
     Replace,
     /// The whole chunk moves to this group of the transfer's archetype.
     Whole(u32),
-    /// The rows move to the target of this number.
+    /// The rows move to the target with this number.
     Rows(u32),
     /// The rows move to this group of the transfer's archetype, into memory that earlier steps have freed.
     Follow(u32),
-    /// The chunk is repacked in place, up to the capacity of the transfer's archetype, and moves to this group of it. The remaining rows
-    /// move to other chunks.
+    /// The chunk is repacked in place, up to the capacity of the transfer's archetype, and moves to this group of that archetype.
+    /// The remaining rows move to other chunks.
     Refit(u32),
     /// The entities are despawned.
     Destroy,
@@ -54,16 +54,16 @@ pub(super) enum RowAction {
 struct BulkTarget {
     archetype: u32,
     group: u32,
-    /// The number of rows that move there.
+    /// The number of rows that move to the target.
     rows: usize,
-    /// Its chunks have room, or will have after the change.
+    /// True if a chunk of the target has room, or will have room after the change.
     has_room: bool,
-    /// The number of free rows in the chunks that following rows fill.
+    /// The number of free rows in the chunks that `Follow` steps fill.
     left: usize,
     room: RowCursor,
 }
 
-/// A move of contiguous rows to contiguous rows.
+/// A move of contiguous rows of a chunk to reserved rows.
 pub(super) struct BulkMove {
     pub(super) chunk: u32,
     pub(super) first: u32,
@@ -71,36 +71,36 @@ pub(super) struct BulkMove {
     pub(super) transfer: u32,
 }
 
-/// All steps of a change, with reserved rows. Dropping it changes nothing.
+/// The planned steps of a bulk change, with reserved rows. Dropping the plan changes nothing.
 pub(super) struct BulkPlan<'s> {
     pub(super) reserved: ReservedRows<'s>,
     pub(super) lists: PlanLists,
 }
 
-/// The lists of a plan, whose memory is reused.
+/// The lists of a plan, whose memory is reused by the next plan.
 #[derive(Default)]
 pub(super) struct PlanLists {
-    /// The transfer of each archetype, or [`NOWHERE`] if its entities are despawned.
+    /// The number of each archetype's transfer, or [`NOWHERE`] if its entities are despawned.
     pub(super) transfer_numbers: Vec<u32>,
     pub(super) steps: Vec<BulkStep>,
-    /// Archetypes, with the number of steps up to their end.
+    /// For each archetype, the index after its last step.
     step_ends: Vec<(u32, usize)>,
     targets: BulkTargets,
-    /// The moves of all steps, in their order.
+    /// The moves of all steps, in the order of the steps.
     pub(super) moves: Vec<BulkMove>,
-    /// Archetypes that lose all their chunks to others.
+    /// The archetypes that lose all their chunks to other archetypes.
     pub(super) emptied: Vec<u32>,
-    /// Additional chunk memory for following rows.
+    /// Additional chunk memory for `Follow` steps.
     pub(super) spare: Vec<ChunkMemory>,
-    /// Values that are not in rows yet, or not any more.
+    /// Values that are not in rows yet, or are no longer in rows.
     pub(super) staged: Vec<StagedRows>,
-    /// Spare memory for such values.
+    /// Empty buffers for staged values.
     spare_staged: Vec<StagedRows>,
-    /// Memory for deferred drops.
+    /// Old values, which are dropped at the end of the change.
     pub(super) dead: DeferredDrop,
 }
 
-/// The number of staging buffers that are kept, and their maximum size in bytes.
+/// The maximum number of staging buffers that are kept, and their maximum size in bytes.
 const KEPT: usize = 16;
 const KEPT_BYTES: usize = 1 << 16;
 
@@ -110,7 +110,7 @@ impl PlanLists {
         self.spare_staged.pop().unwrap_or_default()
     }
 
-    /// Clears the lists but keeps their memory. Drops values, which is user code.
+    /// Clears the lists, and keeps their memory. Drops values, which runs user code.
     pub(super) fn clear(&mut self) {
         self.transfer_numbers.clear();
         self.steps.clear();
@@ -127,7 +127,7 @@ impl PlanLists {
 }
 
 impl BulkStep {
-    /// Creates the step of the chunk of the first run, from the runs before `end`.
+    /// Creates a step for `runs`, which are all selected runs of one chunk.
     fn new(first_run: u32, runs: &[RowRange], transfer: u32) -> Self {
         Self {
             chunk: runs[0].chunk,
@@ -139,15 +139,15 @@ impl BulkStep {
         }
     }
 
-    /// Returns the runs in the chunk.
+    /// Returns the runs of the step.
     pub(super) fn runs<'f>(&self, found: &'f RowSelection) -> &'f [RowRange] {
         &found.runs[self.first_run as usize..][..self.run_count as usize]
     }
 }
 
 impl EntityManager {
-    /// Returns the transfer of a change for an archetype, or [`NOWHERE`] if its entities are despawned. Errors name the first entity of
-    /// the run.
+    /// Returns the number of the transfer of a change for an archetype, or [`NOWHERE`] if its entities are despawned. Errors
+    /// refer to the first entity of the run.
     pub(super) fn transfer_for(
         &mut self,
         from: u32,
@@ -169,10 +169,10 @@ impl EntityManager {
 }
 
 impl<'s> BulkPlan<'s> {
-    /// Decides the actions of all rows, and reserves the rows that they move to.
+    /// Determines the actions for all rows, and reserves the rows that they move to.
     ///
-    /// `types` are those of the set, and `given` are its shared values by table and index. The lists contain the transfers of the
-    /// archetypes, and are empty otherwise.
+    /// `types` are the types of the set. `given` are its shared values by table and index. `lists` contains the transfers of the
+    /// archetypes, and is empty otherwise.
     pub(super) fn new(
         mut reserved: ReservedRows<'s>,
         transfers: &Transfers,
@@ -217,12 +217,12 @@ impl<'s> BulkPlan<'s> {
         Ok(Self { reserved, lists })
     }
 
-    /// Returns the number of entities that are changed.
+    /// Returns the number of entities that the plan changes.
     pub(super) fn changed(&self, transfers: &Transfers, change: SetOperation) -> usize {
         let is_changed = |step: &&BulkStep| match step.action {
             RowAction::Open | RowAction::Stay | RowAction::Replace => false,
             RowAction::Destroy => true,
-            // Another value of a shared component adds no component.
+            // A new value of a shared component adds no component.
             RowAction::Whole(_)
             | RowAction::Rows(_)
             | RowAction::Follow(_)
@@ -234,7 +234,7 @@ impl<'s> BulkPlan<'s> {
     }
 }
 
-/// The targets, by archetype and group.
+/// The targets of a plan, by archetype and group.
 #[derive(Default)]
 struct BulkTargets {
     list: Vec<BulkTarget>,
@@ -278,9 +278,9 @@ impl BulkTargets {
         let is_whole = step.rows == chunk.len && transfer.whole;
         let number = self.find(reserved.storage, to, group);
         let target = &mut self.list[number as usize];
-        // A chunk with few rows would give the other archetype one more sparse chunk every time. So its rows move if there is room for
-        // them elsewhere, unless the chunk has chunk components, which would be lost, or only a shared value changes, since then no order
-        // version may change.
+        // Moving a chunk with few rows as a whole would add a sparse chunk to the other archetype each time. So its rows are
+        // moved instead, if there is room for them elsewhere. There are two exceptions: a chunk with chunk components, which
+        // would be lost, and a change of only a shared value, which must not change order versions.
         let is_small = to != from && chunk.len < chunk.capacity() / 2 && target.has_room;
         if is_whole && (!is_small || chunk.shape().values.is_some()) {
             target.has_room |= chunk.len < chunk.capacity();
@@ -292,7 +292,7 @@ impl BulkTargets {
     }
 
     fn find(&mut self, storage: &Storage, archetype: u32, group: u32) -> u32 {
-        // Often it is the target of the chunk before.
+        // Often the target is that of the previous chunk.
         if let Some(last) = self.list.last()
             && (last.archetype, last.group) == (archetype, group)
         {
@@ -305,8 +305,8 @@ impl BulkTargets {
         })
     }
 
-    /// Lets rows that only have to be copied follow into memory that earlier steps have freed. That needs less memory, and writes to
-    /// lines that are still in the cache. Lists the memory that is needed in addition.
+    /// Changes steps that only copy rows to `Follow`, so that their rows move into memory that earlier steps have freed. That
+    /// needs less memory, and writes to cache lines that are still in the cache. Allocates the memory that is needed in addition.
     fn follow(
         &mut self,
         storage: &mut Storage,
@@ -314,7 +314,7 @@ impl BulkTargets {
         transfers: &Transfers,
         spare: &mut Vec<ChunkMemory>,
     ) -> Result<(), OutOfMemory> {
-        // Existing chunks with room are used first, from the last on.
+        // Existing chunks with room are filled first, beginning with the last.
         for &mut BulkTarget { archetype, group, rows, ref mut left, .. } in &mut self.list {
             for at in (0..storage.archetypes.rooms(archetype, group).len()).rev() {
                 if *left >= rows {
@@ -325,13 +325,13 @@ impl BulkTargets {
                 *left += (storage.chunks[chunk].capacity() - storage.chunks[chunk].len) as usize;
             }
         }
-        // The maximum that is needed at a time.
+        // `most` is the maximum number of additional chunks that are needed at any time.
         let (mut opened, mut left, mut most) = (0_usize, 0, 0);
         for step in steps {
             let RowAction::Rows(number) = step.action else { continue };
             let transfer = &transfers[step.transfer];
             let shape = &storage.archetypes[transfer.to].shape;
-            // Freed memory has only the common alignment of all chunks.
+            // Freed memory is only guaranteed to have the common alignment of all chunks.
             if shape.values.is_some() || shape.align > CHUNK_ALIGN {
                 continue;
             }
@@ -364,7 +364,7 @@ impl BulkTargets {
         Ok(())
     }
 
-    /// Assigns reserved rows to each run that moves.
+    /// Assigns reserved rows to each run of the `Rows` steps.
     fn cut(
         &mut self,
         reserved: &ReservedRows<'_>,
@@ -384,7 +384,7 @@ impl BulkTargets {
     }
 }
 
-/// Returns whether no value has to be written before the first row moves.
+/// Returns whether the rows can be moved before any new value is written.
 fn can_follow(order: &BulkChange<'_>, types: &[ComponentType]) -> bool {
     match order.values {
         NewValues::Nothing => true,
@@ -395,11 +395,11 @@ fn can_follow(order: &BulkChange<'_>, types: &[ComponentType]) -> bool {
 
 /// Returns whether a chunk is repacked for the transfer's archetype, whose chunks have this capacity.
 fn is_refitted(chunk: &Chunk, transfer: &Transfer, capacity: u32) -> bool {
-    // Only if most rows of a nearly full chunk are selected: the other archetype would get sparse chunks otherwise.
+    // A chunk is repacked only if it is nearly full, because the other archetype would otherwise get sparse chunks.
     transfer.repacks && !chunk.may_be_shared() && chunk.len >= capacity - capacity / 4
 }
 
-/// Lists the archetypes that lose all their chunks to others. Each archetype comes with the end of its steps.
+/// Lists the archetypes that lose all their chunks to other archetypes. `ends` has the index after the last step of each.
 fn list_emptied(
     storage: &Storage,
     transfers: &Transfers,
@@ -421,13 +421,14 @@ fn list_emptied(
     }
 }
 
-/// Returns the action for rows that have all components of the set: their values are replaced, unless all are shared or chunk components.
+/// Returns the action for rows that have all components of the set: their values are replaced, unless all of them are shared or
+/// chunk components.
 fn replacing_action(transfer: &Transfer, chunk: &Chunk) -> RowAction {
     let is_shared = |column: &u32| chunk.shape().shared.contains(column);
     if transfer.written.iter().all(is_shared) { RowAction::Stay } else { RowAction::Replace }
 }
 
-/// Makes the memory of a chunk unique if its action needs that.
+/// Makes the memory of a chunk unshared if its action needs that.
 #[inline]
 fn prepare_chunk(
     storage: &mut Storage,
@@ -442,7 +443,7 @@ fn prepare_chunk(
     let is_written = match step.action {
         RowAction::Open | RowAction::Stay => false,
         RowAction::Replace => true,
-        // A world that later copies the memory has to duplicate the new columns too.
+        // A world that later copies the memory has to duplicate the new columns, too.
         RowAction::Whole(_) => {
             let (to, written) =
                 transfer.map_or((0, &[][..]), |transfer| (transfer.to, &transfer.written));
@@ -451,7 +452,7 @@ fn prepare_chunk(
                 .iter()
                 .any(|&column| matches!(types[column as usize].0.copying, Copying::NotAtAll))
         }
-        // Bytes are copied from shared memory too.
+        // Values that are copied as bytes can be copied from shared memory.
         RowAction::Rows(_) | RowAction::Follow(_) | RowAction::Refit(_) => {
             !(is_all && chunk.shape().is_bytes)
         }

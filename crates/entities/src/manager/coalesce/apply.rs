@@ -1,4 +1,4 @@
-//! Applying recorded commands: moves values and ids. It cannot fail.
+//! Application of a coalesced batch: moves values and ids. It cannot fail.
 
 #![expect(unsafe_code, reason = "moves rows between chunks, and values to them")]
 
@@ -16,33 +16,34 @@ use crate::storage::{
 
 /// The write function of a type-erased set.
 pub(crate) struct WriteFn {
-    /// Moves the set to a row.
+    /// Moves the set at an address to a row.
     ///
     /// # Safety
     ///
-    /// - the address has such a set, which is not used afterwards
-    /// - the conditions of [`ComponentSet::write`](crate::ComponentSet)
+    /// - there is a set of the type at the address, and it is not used afterwards
+    /// - the contract of [`ComponentSet::write`](crate::ComponentSet) holds
     pub(crate) write: unsafe fn(*mut u8, RowPlace),
 }
 
-/// The changes of a row's columns, as bits.
+/// The changes to the columns of a row, with one bit per column.
 #[derive(Clone, Copy, Default)]
 struct RowChanges {
-    /// Columns with a new value.
+    /// The columns that got a new value.
     written: u64,
-    /// Columns that were removed and added again.
+    /// The columns that were removed and added again.
     renewed: u64,
-    /// Columns that were enabled or disabled.
+    /// The columns whose component was enabled or disabled.
     switched: u64,
-    /// Columns that were enabled.
+    /// The columns whose component was enabled.
     on: u64,
 }
 
-// SAFETY: its addresses are those of commands and of `Send` values, and are used only while a buffer is played.
+// SAFETY: the addresses are those of commands and of `Send` values, and are used only while a buffer is played back.
 unsafe impl Send for CoalescedBatch {}
 
 impl EntityManager {
-    /// Applies the prepared batch. It cannot fail. Remaining values are dropped when the batch is [cleared](CoalescedBatch::clear).
+    /// Applies the prepared batch. This cannot fail. Remaining values are dropped when the batch is
+    /// [cleared](CoalescedBatch::clear).
     pub(crate) fn apply_coalesced(&mut self) {
         let Self { coalesced, storage, sets, runs, .. } = self;
         let mut runs = runs.iter();
@@ -52,13 +53,13 @@ impl EntityManager {
             while left > 0 {
                 let &run = runs.next().expect("there is room for all of them");
                 left -= run.rows;
-                // Chunks that track changes row by row get their rows one by one.
+                // In chunks with a version per row, each row is filled separately.
                 let is_tracked = storage.chunks[run.chunk].is_tracked();
                 let step = if is_tracked { 1 } else { run.rows };
                 for first in (run.first..run.first + run.rows).step_by(step as usize) {
                     let run = RowRange { first, rows: step, ..run };
-                    // SAFETY: `prepare_coalesced` reserved the rows for entities of this target, and made the chunks of their rows
-                    // unique.
+                    // SAFETY: `prepare_coalesced` has reserved the rows for the entities of this target, and has made the chunks
+                    // of their old rows unshared.
                     unsafe { coalesced.fill(storage, sets, archetype, run, &mut next) };
                 }
             }
@@ -84,7 +85,7 @@ impl CoalescedBatch {
     /// # Safety
     ///
     /// - the rows are reserved, in an unshared chunk of the archetype
-    /// - the next entities, one for each row, end in the archetype; their rows are in unshared chunks
+    /// - there is a next entity for each row, which ends in the archetype and whose old row is in an unshared chunk
     unsafe fn fill(
         &mut self,
         storage: &mut Storage,
@@ -107,7 +108,7 @@ impl CoalescedBatch {
             *next = one.next;
             // SAFETY:
             // - the row is reserved and has no values, and the recorded values exist and were not written yet
-            // - ids are at the start of the chunk, which has room for the row
+            // - the ids are at the beginning of the chunk, which has room for the row
             let done = unsafe {
                 data.cast::<Entity>().add(row as usize).write(one.entity);
                 writer.write(ops, one.last, row, false)
@@ -123,7 +124,7 @@ impl CoalescedBatch {
             } else {
                 let ArchetypeMove { transfer, dropped } =
                     moves.get(shapes[one.from].archetype, archetype, &storage.archetypes);
-                // SAFETY: both chunks exist, and differ, since their archetypes do.
+                // SAFETY: both chunks exist. They differ, because their archetypes differ.
                 let [source, target] =
                     unsafe { storage.chunks.get_pair_unchecked_mut(one.chunk, run.chunk) };
                 let old = source.data();
@@ -134,7 +135,7 @@ impl CoalescedBatch {
                     let place = |start: u32, row: u32| {
                         start as usize + row as usize * carried.size as usize
                     };
-                    // SAFETY: both rows are in their chunks, in columns of the same type, and the chunks differ.
+                    // SAFETY: both rows are within their chunks, in columns of the same type. The chunks differ.
                     unsafe {
                         let from = old.add(place(carried.from, one.row));
                         copy_value(from, data.add(place(carried.to, row)), carried.size);
@@ -142,8 +143,8 @@ impl CoalescedBatch {
                 }
                 let replaced = dropped.iter().filter(|&&(_, new)| done.written >> new & 1 != 0);
                 for &column in replaced.map(|(old, _)| old).chain(&transfer.left) {
-                    // SAFETY: the value was not moved, since its column has a new value, or the new archetype lacks it. It is not used
-                    // afterwards.
+                    // SAFETY: the row has a value in this column, which was not moved, because the column has a new value or the
+                    // new archetype lacks it. The value is not used afterwards.
                     unsafe { drop_later_at(writer.staging, source.shape(), old, column, one.row) };
                 }
                 let moved = RowMove { from: one.row, to: row, rows: 1 };
@@ -177,7 +178,7 @@ impl CoalescedBatch {
         }
     }
 
-    /// Writes the new values of entities that stay in their rows.
+    /// Writes the new values of entities that are not moved.
     fn change_in_place(&mut self, storage: &mut Storage, sets: &Sets) {
         let Self { column_maps, touched, ops, staging, stay, .. } = self;
         let version = storage.version;
@@ -188,7 +189,7 @@ impl CoalescedBatch {
             // SAFETY: archetypes live as long as the storage.
             let shape = unsafe { chunk.unbound_shape() };
             let mut writer = RowWriter { column_maps, sets, staging, archetype, shape, data };
-            // SAFETY: the row has values, in a chunk that was made unique, and the recorded values were not written yet.
+            // SAFETY: the row has values, in a chunk that was made unshared. The recorded values exist, and were not written yet.
             let done = unsafe { writer.write(ops, one.last, one.row, true) };
             if !chunk.enabled.is_empty() {
                 done.switch(chunk, one.row);
@@ -199,7 +200,7 @@ impl CoalescedBatch {
         }
     }
 
-    /// Moves the values of despawned entities to the staging arena, if they have drop glue.
+    /// Moves those values of despawned entities that have drop glue to the staging arena.
     fn drop_despawned(&mut self, storage: &Storage) {
         for &at in &self.gone {
             let &TouchedEntity { chunk, row, .. } = &self.touched[at as usize];
@@ -208,7 +209,7 @@ impl CoalescedBatch {
             }
             let chunk = &storage.chunks[chunk];
             for &column in &chunk.shape().dropped {
-                // SAFETY: the row has a value, which is not used afterwards, since its entity is despawned.
+                // SAFETY: the row has a value in this column. It is not used afterwards, because its entity is despawned.
                 unsafe {
                     drop_later_at(&mut self.staging, chunk.shape(), chunk.data(), column, row);
                 }
@@ -216,7 +217,7 @@ impl CoalescedBatch {
         }
     }
 
-    /// Removes the rows that entities have left, which have no values to be dropped.
+    /// Removes the rows that entities have left. These rows have no values to be dropped.
     fn leave(&mut self, storage: &mut Storage) {
         self.leaving.sort_unstable();
         let mut rest = &self.leaving[..];
@@ -230,7 +231,7 @@ impl CoalescedBatch {
                 drop(storage.close_chunk(number).into_parts());
                 continue;
             }
-            // From the last on, so that no removed row fills the gap of another.
+            // The last rows are removed first, so that no removed row is moved into the gap of another.
             while let Some(&last) = rows.last() {
                 let end = last as u32;
                 let side_by_side =
@@ -238,8 +239,8 @@ impl CoalescedBatch {
                 let count = side_by_side.count();
                 rows = &rows[..rows.len() - count];
                 let first = end + 1 - count as u32;
-                // SAFETY: the chunk has the rows, and more, and was made unique. Their entities are in other rows, or are freed next, and
-                // their values with drop glue were moved.
+                // SAFETY: the chunk has these rows and more, and was made unshared. Their entities are in other rows, or are
+                // freed next. Their values with drop glue were moved.
                 unsafe {
                     if count == 1 {
                         storage.remove_row(number, first, Some(&[]));
@@ -253,7 +254,7 @@ impl CoalescedBatch {
 }
 
 impl RowChanges {
-    /// Sets the enabled bits of a row. Components that were added again are enabled.
+    /// Sets the enabled bits of a row. Components that were removed and added again are enabled.
     fn switch(self, chunk: &mut Chunk, row: u32) {
         if self.renewed | self.switched == 0 {
             return;
@@ -269,7 +270,7 @@ impl RowChanges {
     }
 }
 
-/// Writes recorded values to rows of a chunk.
+/// Writes recorded values to the rows of a chunk.
 struct RowWriter<'w> {
     column_maps: &'w mut ColumnMaps,
     sets: &'w Sets,
@@ -280,12 +281,12 @@ struct RowWriter<'w> {
 }
 
 impl RowWriter<'_> {
-    /// Writes the values of an entity to a row, from the last operation on, each component once. With `replaces`, old values are moved to
-    /// the staging arena.
+    /// Writes the recorded values of an entity to a row, beginning with its last operation. Each component is written once. With
+    /// `replaces`, old values are moved to the staging arena.
     ///
     /// # Safety
     ///
-    /// - the chunk has the row, and is unshared; with `replaces` the row has values, and otherwise nothing to be dropped
+    /// - the chunk has the row, and is unshared; with `replaces`, the row has values, and otherwise nothing to be dropped
     /// - the recorded values exist, and were not written yet
     #[inline]
     unsafe fn write(
@@ -306,16 +307,16 @@ impl RowWriter<'_> {
                     let map = self.column_maps.get(number, shape, op.set, types);
                     let new = map.columns & !done.written;
                     if new == 0 {
-                        // All its columns were written by later operations. Its owner drops it.
+                        // Later operations have written all columns of the set. The owner of the set drops it.
                         continue;
                     }
                     if !map.is_whole || new != map.columns {
-                        // SAFETY: the caller's conditions are the same.
+                        // SAFETY: both functions have the same contract.
                         unsafe { self.write_partly(given, op.set, row, done.written, replaces) };
                     } else {
                         if replaces && map.has_drops {
                             for &column in &map.each {
-                                // SAFETY: with `replaces` the row has a value, which is overwritten next.
+                                // SAFETY: with `replaces`, the row has a value in this column, which is overwritten next.
                                 unsafe {
                                     drop_later_at(self.staging, shape, self.data, column, row);
                                 }
@@ -323,8 +324,9 @@ impl RowWriter<'_> {
                         }
                         let place = RowPlace::new(self.data, &map.offsets, row as usize);
                         // SAFETY:
-                        // - the recorded set exists, and the offsets are its own in the archetype of the chunk, which has the row
-                        // - the set is moved then, and its command exists until the batch is cleared
+                        // - the recorded set exists, and the offsets are those of the set in the archetype of the chunk, which
+                        //   has the row
+                        // - the set is moved once, and its command exists until the batch is cleared
                         unsafe {
                             (given.write_fn.write)(given.values, place);
                             moved(given, self.staging);
@@ -351,11 +353,11 @@ impl RowWriter<'_> {
         done
     }
 
-    /// Writes those components of a set that the archetype has, and that later operations have not written.
+    /// Writes those components of a set that the archetype has and that later operations have not written.
     ///
     /// # Safety
     ///
-    /// - the conditions of [`write`](Self::write)
+    /// - the contract of [`write`](Self::write) holds
     #[cold]
     unsafe fn write_partly(
         &mut self,
@@ -370,14 +372,14 @@ impl RowWriter<'_> {
         let ColumnMap { apart, each, .. } = map;
         let (layout, apart_offsets) = apart.as_ref().expect("the values are in memory already");
         let values = self.staging.place(*layout);
-        // SAFETY: the recorded set exists, and the memory has room for it, with an offset for each of its types. It is moved once.
+        // SAFETY: the recorded set exists, and is moved once. The memory has room for it, with an offset for each of its types.
         unsafe {
             (given.write_fn.write)(given.values, RowPlace::new(values, apart_offsets, 0));
             moved(given, self.staging);
         }
         for ((&ty, &column), &offset) in types.iter().zip(each).zip(apart_offsets) {
-            // SAFETY: the memory has a value of the type without an owner. With `replaces` the row has a value, which is overwritten
-            // next.
+            // SAFETY: the memory has a value of the type, which has no other owner. With `replaces`, the row has a value, which
+            // is overwritten next.
             unsafe {
                 let value = values.add(offset as usize);
                 if column == NOWHERE || written >> column & 1 != 0 {
@@ -394,31 +396,31 @@ impl RowWriter<'_> {
     }
 }
 
-/// Marks values as moved, so that their owner does not drop them.
+/// Marks staged values as moved, so that their owner does not drop them.
 ///
 /// # Safety
 ///
-/// - the command that owns them exists
+/// - the command that owns the values exists
 unsafe fn moved(given: StagedValue, staging: &mut StagingArena) {
     match given.owner {
         ValueOwner::Nobody => {}
-        // SAFETY: the caller says that the command exists, and so does its target, which nothing else uses.
+        // SAFETY: the command exists, and so does its target. Nothing else uses the target.
         ValueOwner::Command(target) => unsafe { *target = Entity::USED },
         ValueOwner::StagingArena(at) => staging.cancel_drop(at),
     }
 }
 
-/// Returns the address of a value.
+/// Returns the address of the value in a column and row of a chunk.
 fn place_of(shape: &ArchetypeShape, data: *mut u8, column: u32, row: u32) -> *mut u8 {
     let column = shape.columns[column as usize];
     data.wrapping_add(column.offset as usize + row as usize * column.size as usize)
 }
 
-/// Moves a value out of a row, to be dropped later.
+/// Moves a value out of a row into the staging arena, which drops it later.
 ///
 /// # Safety
 ///
-/// - the memory is a chunk of the shape, whose row has a value in the column, which is not used afterwards
+/// - the memory is that of a chunk of the shape; the row has a value in the column, which is not used afterwards
 unsafe fn drop_later_at(
     staging: &mut StagingArena,
     shape: &ArchetypeShape,
@@ -427,11 +429,11 @@ unsafe fn drop_later_at(
     row: u32,
 ) {
     let ty: ComponentType = shape.types[column as usize];
-    // SAFETY: the caller's conditions are the same.
+    // SAFETY: there is a value of the type at the address, and it is not used there afterwards.
     unsafe { staging.discard(ty, place_of(shape, data, column, row)) };
 }
 
-/// Iterates over the places of the set bits of a word.
+/// Iterates over the positions of the bits that are set in a word.
 fn bits(mut word: u64) -> impl Iterator<Item = u32> {
     std::iter::from_fn(move || {
         (word != 0).then(|| {

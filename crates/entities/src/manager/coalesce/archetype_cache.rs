@@ -1,7 +1,7 @@
 //! Caches for coalesced commands: shapes, moves between archetypes, and columns of sets.
 //!
-//! No entity has an intermediate set of types in storage. So a shape is only a list of types, with cached edges to others. Archetypes are
-//! found for the last shapes alone.
+//! Entities never have an intermediate set of types in storage. So a shape is only a list of types, with cached edges to other
+//! shapes. Archetypes are created only for the final shapes.
 
 use std::alloc::Layout;
 
@@ -17,43 +17,43 @@ use crate::storage::{
     Transfer, sort_types,
 };
 
-/// The maximum number of types of a supported shape: one bit of a word for each.
+/// The maximum number of types of a supported shape. Each type is a bit of a word.
 pub(super) const MOST_TYPES: usize = 64;
 
-/// A set of types in a simulation.
+/// A set of types that an entity has during the simulation of commands.
 pub(super) struct CachedShape {
-    /// In the order of archetypes.
+    /// The types, in the order of archetypes.
     pub(super) types: Box<[ComponentType]>,
     /// The archetype of these types, or [`NOWHERE`] if it is not known yet.
     pub(super) archetype: u32,
-    /// Commands for its entities can be coalesced.
+    /// True if commands for entities of this shape can be coalesced.
     pub(super) is_supported: bool,
-    /// One of the types is shared.
+    /// True if one of the types is shared.
     pub(super) has_shared: bool,
-    /// It has neither cleanup components nor a linked group, so that despawning affects the entity alone.
+    /// True if the shape has neither cleanup components nor a linked group, so that despawning affects only the entity.
     pub(super) despawns_alone: bool,
-    /// The target of this shape while a batch is applied, or [`NOWHERE`].
+    /// The target for this shape while a batch is applied, or [`NOWHERE`].
     pub(super) target: u32,
 }
 
-/// The effect of a change on entities of a shape.
+/// The effect of an operation on entities of a shape.
 #[derive(Clone, Copy)]
 pub(super) struct ShapeEdge {
     pub(super) to: u32,
-    /// The shape has one of the types of the set.
+    /// True if the shape has one of the types of the set.
     pub(super) has_one: bool,
-    /// It has all of them.
+    /// True if the shape has all types of the set.
     pub(super) has_all: bool,
-    /// The shared values do not change.
+    /// True if the shared values do not change.
     pub(super) keeps_shared: bool,
 }
 
-/// All shapes, by their numbers. The first has no types.
+/// All shapes, by number. The first shape has no types.
 #[derive(Default)]
 pub(super) struct ShapeCache {
     list: Vec<CachedShape>,
     by_types: HashMap<Box<[ComponentType]>, u32, FixedState>,
-    /// The shape of each archetype, or [`NOWHERE`].
+    /// The number of the shape of each archetype, or [`NOWHERE`].
     by_archetype: Vec<u32>,
     edges: RecentCache<Edge, ShapeEdge, 64>,
 }
@@ -86,7 +86,7 @@ impl ShapeCache {
         self[shape].archetype = archetype;
     }
 
-    /// Returns the shape of sorted types.
+    /// Returns the shape with these types, which are sorted.
     #[cold]
     fn of_types(&mut self, types: &[ComponentType], settings: &StorageSettings) -> u32 {
         if self.list.is_empty() && !types.is_empty() {
@@ -118,7 +118,7 @@ impl ShapeCache {
         number
     }
 
-    /// Returns the shape without types, which new entities begin with.
+    /// Returns the shape without types. New entities begin with it.
     #[inline]
     pub(super) fn empty(&mut self, settings: &StorageSettings) -> u32 {
         if self.list.is_empty() {
@@ -187,7 +187,7 @@ impl std::ops::IndexMut<u32> for ShapeCache {
 /// A transfer from one archetype to another that keeps all common columns.
 pub(super) struct ArchetypeMove {
     pub(super) transfer: Transfer,
-    /// Common columns with drop glue, as pairs of the old and the new column.
+    /// The columns of both archetypes that have drop glue, as pairs of the old and the new column.
     pub(super) dropped: Box<[(u32, u32)]>,
 }
 
@@ -199,7 +199,7 @@ impl ArchetypeMove {
     }
 }
 
-/// The moves that were needed so far, by source and target archetype.
+/// A cache of moves, by source and target archetype.
 pub(super) type ArchetypeMoves = RecentCache<(u32, u32), ArchetypeMove, 32>;
 
 impl ArchetypeMoves {
@@ -212,20 +212,20 @@ impl ArchetypeMoves {
     }
 }
 
-/// The columns of a set in an archetype.
+/// The columns of a set's types in an archetype.
 pub(super) struct ColumnMap {
-    /// The columns that the archetype has, as bits.
+    /// The columns that the archetype has, with one bit per column.
     pub(super) columns: u64,
-    /// It has all of them.
+    /// True if the archetype has all types of the set.
     pub(super) is_whole: bool,
-    /// For each type of the set, the column, or [`NOWHERE`].
+    /// The column of each type of the set, or [`NOWHERE`] if the archetype lacks the type.
     pub(super) each: Box<[u32]>,
-    /// The offset of each type's column, if the archetype has all of them.
+    /// The offset of each type's column, if the archetype has all types of the set.
     pub(super) offsets: Box<[u32]>,
-    /// One of the columns has drop glue.
+    /// True if one of the columns has drop glue.
     pub(super) has_drops: bool,
-    /// The layout of the set outside of rows, and the offset of each type. `None` if it is too large for any memory: then no such set
-    /// exists.
+    /// The layout of a set outside of rows, and the offset of each type. `None` if a set is too large for any memory, so that
+    /// none exists.
     pub(super) apart: Option<(Layout, Box<[u32]>)>,
 }
 
@@ -246,7 +246,7 @@ impl ColumnMap {
     }
 }
 
-/// Returns a layout with a value of each type, and their offsets.
+/// Returns a layout that contains one value of each type, and the offsets of the values.
 fn side_by_side(types: &[ComponentType]) -> Option<(Layout, Box<[u32]>)> {
     let mut all = Layout::new::<()>();
     let mut extend = |ty: &ComponentType| {
@@ -259,11 +259,11 @@ fn side_by_side(types: &[ComponentType]) -> Option<(Layout, Box<[u32]>)> {
     Some((all, offsets))
 }
 
-/// The column maps that were needed so far, by archetype and set.
+/// A cache of column maps, by archetype and set.
 pub(super) type ColumnMaps = RecentCache<(u32, u32), ColumnMap, 64>;
 
 impl ColumnMaps {
-    /// Returns the columns of a set in an archetype of this number and shape.
+    /// Returns the columns of a set in an archetype, given its number and shape.
     #[inline]
     pub(super) fn get(
         &mut self,

@@ -1,8 +1,8 @@
-//! Coalesced commands: consecutive commands for single entities, applied together.
+//! Coalesced commands: consecutive commands for single entities that are applied together.
 //!
-//! A *coalesced batch* is a sequence of commands none of which can fail. The commands are simulated: for each entity, its components and
-//! the values that it was given are recorded. The batch ends before a command that would fail, or is of another kind. Then intermediate
-//! states do not matter:
+//! A *coalesced batch* is a sequence of commands of which none can fail. The commands are simulated, and the components and the
+//! new values of each entity are recorded. The batch ends before a command that would fail or that is of another kind. So
+//! intermediate states need not be created:
 //!
 //! ```text
 //! commands:  spawn x (A) · add B to y · remove A from x · despawn z · add C to x · set B of y · add B to z'…
@@ -11,17 +11,17 @@
 //!                          y: moves from {A} to {A, B}, with the second value of B
 //! ```
 //!
-//! Each entity moves once, from its first to its last archetype, or is created or despawned; entities with the same last archetype move
-//! together. A value that is removed or replaced later is never written to a chunk. Entities keep their shared values; a command that
-//! adds or removes one ends the batch.
+//! Each entity is moved once, from its first to its last archetype, or is created or despawned. Entities with the same last
+//! archetype are moved together. A value that is later removed or replaced is never written to a chunk. Entities keep their
+//! shared values: a command that adds or removes a shared component ends the batch.
 //!
-//! 1. [`archetype_cache`] has the intermediate sets of types, without creating archetypes for them.
-//! 2. [`record`] simulates the commands. Nothing changes.
-//! 3. [`EntityManager::prepare_coalesced`] reserves rows. It fails without memory, and then nothing has changed.
+//! 1. [`archetype_cache`] stores the intermediate sets of types, without creating archetypes for them.
+//! 2. [`record`] simulates the commands. Nothing is changed.
+//! 3. [`EntityManager::prepare_coalesced`] reserves rows. If there is no memory, it fails and changes nothing.
 //! 4. [`apply`] moves values and ids. It cannot fail, and runs no user code. Remaining values are dropped at the end.
 //!
-//! Long runs of equal commands are not recorded, which would take longer than applying them. [`EntityManager::is_elidable`] only tells
-//! whether all of them can be skipped.
+//! Long runs of equal commands are not recorded, because that would take longer than applying them. For these,
+//! [`EntityManager::is_elidable`] only determines whether all of them can be skipped.
 
 mod apply;
 mod archetype_cache;
@@ -39,56 +39,56 @@ use archetype_cache::{ArchetypeMoves, ColumnMaps, ShapeCache};
 use record::RecordedOp;
 pub(crate) use record::{ChangeSequence, InsertPlan, SequenceEnd, StagedValue, ValueOwner};
 
-/// The recorded effects of consecutive commands. Its memory is reused.
+/// The recorded effects of consecutive commands. The memory of the lists is reused.
 #[derive(Default)]
 pub(crate) struct CoalescedBatch {
     shapes: ShapeCache,
     column_maps: ColumnMaps,
     moves: ArchetypeMoves,
-    /// For each entity index, the place of the entity in `touched` plus one, or zero.
+    /// For each entity index, the position of the entity in `touched` plus one, or zero.
     marks: Vec<u32>,
-    /// In the order of their first command.
+    /// The entities, in the order of their first commands.
     touched: Vec<TouchedEntity>,
     ops: Vec<RecordedOp>,
-    /// Despawned entities as places in `touched`, in the order of their despawning.
+    /// The positions of despawned entities in `touched`, in the order in which they are despawned.
     gone: Vec<u32>,
-    /// Values outside of rows, and values to drop at the end.
+    /// Values outside of rows, and values that are dropped at the end.
     staging: StagingArena,
     targets: Vec<CoalesceTarget>,
-    /// Entities with shared values that move.
+    /// The positions in `touched` of entities with shared values that are moved.
     grouped: Vec<u32>,
-    /// Their targets, by archetype and group.
+    /// The targets of entities with shared values, by archetype and group.
     by_group: HashMap<(u32, u32), u32, FixedState>,
-    /// Entities that stay in their rows and get new values.
+    /// The positions in `touched` of entities that are not moved and get new values.
     stay: Vec<u32>,
-    /// Rows that entities leave: the chunk in the upper 32 bits, the row in the lower.
+    /// The rows that entities leave. The upper 32 bits are the chunk, and the lower ones the row.
     leaving: Vec<u64>,
 }
 
-/// An entity that a recorded command names.
+/// An entity that a recorded command refers to.
 struct TouchedEntity {
     entity: Entity,
-    /// Its chunk, or [`NOWHERE`] if the batch creates it.
+    /// The chunk of the entity, or [`NOWHERE`] if the batch creates the entity.
     chunk: u32,
     row: u32,
-    /// Its shape before the batch, or [`NOWHERE`].
+    /// The shape of the entity before the batch, or [`NOWHERE`].
     from: u32,
-    /// Its shape after the commands so far.
+    /// The shape of the entity after the commands so far.
     shape: u32,
-    /// The last operation on it, or [`NOWHERE`].
+    /// The index of the last operation on the entity, or [`NOWHERE`].
     last: u32,
-    /// The next entity with the same target.
+    /// The position in `touched` of the next entity with the same target.
     next: u32,
     is_alive: bool,
 }
 
 impl CoalescedBatch {
-    /// Returns the staging arena for values that are written later.
+    /// Returns the staging arena for values that are written when the batch is applied.
     pub(crate) fn staging(&mut self) -> &mut StagingArena {
         &mut self.staging
     }
 
-    /// Removes all records, and keeps the memory. Drops values without an owner, which is user code.
+    /// Clears the batch, and keeps its memory. Drops values that have no other owner, which runs user code.
     pub(crate) fn clear(&mut self) {
         for touched in self.touched.drain(..) {
             self.marks[touched.entity.index() as usize] = 0;
@@ -107,28 +107,29 @@ impl CoalescedBatch {
 }
 
 impl EntityManager {
-    /// Removes all records and drops their remaining values, which is user code. Unused shared values follow, also after a panic.
+    /// Clears the batch and drops its remaining values, which runs user code. Then drops unused shared values, even after a
+    /// panic.
     pub(crate) fn clear_coalesced(&mut self) {
         let _dead = self.storage.shared.take_unused();
         self.coalesced.clear();
     }
 }
 
-/// Entities with the same last archetype and shared values.
+/// A target: the entities with the same last archetype and the same shared values.
 pub(super) struct CoalesceTarget {
     pub(super) shape: u32,
     pub(super) archetype: u32,
-    /// The group of the archetype, if it has groups.
+    /// The group of the archetype, or [`NOWHERE`] if it has no groups.
     group: u32,
-    /// The first of them, as a place in `touched`.
+    /// The position in `touched` of the target's first entity.
     pub(super) first: u32,
     last: u32,
     pub(super) rows: u32,
 }
 
 impl EntityManager {
-    /// Completes conflicting jobs, and reserves rows for all moves. User code may run, and panic. Nothing has changed yet.
-    /// [`apply_coalesced`](Self::apply_coalesced) is next.
+    /// Completes conflicting jobs, and reserves rows for all moves. This may run user code, which can panic. No entity has
+    /// changed yet. The caller calls [`apply_coalesced`](Self::apply_coalesced) next.
     ///
     /// # Errors
     ///
@@ -177,7 +178,8 @@ impl EntityManager {
 }
 
 impl CoalescedBatch {
-    /// Groups the entities by their last shapes, in the order of their first commands. Entities with shared values are only listed.
+    /// Groups the entities by their last shapes, in the order of their first commands. Moved entities with shared values are only
+    /// listed in `grouped`.
     fn gather(&mut self) {
         let Self { touched, shapes, targets, grouped, stay, leaving, .. } = self;
         for at in 0..touched.len() {
@@ -205,13 +207,13 @@ impl CoalescedBatch {
         }
     }
 
-    /// Groups the entities with shared values by archetype and group.
+    /// Groups the moved entities with shared values by archetype and group.
     fn gather_groups(&mut self, reserved: &mut ReservedRows<'_>) {
         let Self { touched, shapes, targets, moves, grouped, by_group, .. } = self;
         let mut last = (NOWHERE, NOWHERE, 0);
         for &at in &*grouped {
             let one = &touched[at as usize];
-            // Often it has the same source and target as the one before.
+            // Often the entity has the same source and target as the previous one.
             if (last.0, last.1) == (one.chunk, one.shape) {
                 targets[last.2 as usize].push(at, touched);
                 continue;
@@ -233,12 +235,12 @@ impl CoalescedBatch {
 }
 
 impl CoalesceTarget {
-    /// Creates a target with one entity, given as a place in `touched`.
+    /// Creates a target with one entity, given by its position in `touched`.
     fn new(shape: u32, archetype: u32, group: u32, first: u32) -> Self {
         Self { shape, archetype, group, first, last: first, rows: 1 }
     }
 
-    /// Adds an entity.
+    /// Adds an entity to the target, given by its position in `touched`.
     fn push(&mut self, at: u32, touched: &mut [TouchedEntity]) {
         let last = std::mem::replace(&mut self.last, at);
         self.rows += 1;
@@ -247,12 +249,12 @@ impl CoalesceTarget {
 }
 
 impl TouchedEntity {
-    /// Returns whether it leaves its row.
+    /// Returns whether the entity leaves its row.
     fn is_leaving(&self) -> bool {
         self.chunk != NOWHERE && (!self.is_alive || self.shape != self.from)
     }
 
-    /// Returns whether its row changes.
+    /// Returns whether the row of the entity changes.
     fn is_changed(&self) -> bool {
         self.is_leaving() || (self.chunk != NOWHERE && self.last != NOWHERE)
     }

@@ -1,4 +1,4 @@
-//! Recording of commands: their effects are simulated, and nothing changes.
+//! Recording of commands: simulates their effects without changing anything.
 
 use super::apply::WriteFn;
 use super::archetype_cache::ShapeEdge;
@@ -8,63 +8,63 @@ use crate::entity::Entity;
 use crate::manager::EntityManager;
 use crate::storage::{Edge, NOWHERE, SetOperation};
 
-/// An operation on an entity.
+/// A recorded operation on an entity.
 pub(super) struct RecordedOp {
     pub(super) kind: OpKind,
     /// The number of the component set.
     pub(super) set: u32,
-    /// The operation on the entity before, or [`NOWHERE`].
+    /// The index of the previous operation on the same entity, or [`NOWHERE`].
     pub(super) before: u32,
 }
 
 #[derive(Clone, Copy)]
 pub(super) enum OpKind {
-    /// Components are added or set.
+    /// Adds or sets components.
     Insert(StagedValue),
-    /// Components are removed.
+    /// Removes components.
     Remove,
-    /// A component is enabled or disabled.
+    /// Enables or disables a component.
     SetEnabled(ComponentType, bool),
 }
 
-/// The address of a set of values until it is written.
+/// The address of a set of values that is not written yet, its write function and its owner.
 #[derive(Clone, Copy)]
 pub(crate) struct StagedValue {
-    /// The set, which no other code uses before the batch is applied.
+    /// The address of the set, which no other code uses before the batch is applied.
     pub(crate) values: *mut u8,
     pub(crate) write_fn: &'static WriteFn,
     pub(crate) owner: ValueOwner,
 }
 
-/// The owner of staged values, which drops them unless they are moved.
+/// The owner of staged values. The owner drops the values unless they are moved.
 #[derive(Clone, Copy)]
 pub(crate) enum ValueOwner {
-    /// No owner: the values need no drop.
+    /// The values have no owner, because they need not be dropped.
     Nobody,
     /// The command with this target, unless the target is [`Entity::USED`].
     Command(*mut Entity),
-    /// The staging arena, unless the values are taken back from it.
+    /// The staging arena, unless the drop with this number is cancelled.
     StagingArena(u32),
 }
 
 /// The simulated state of an entity.
 enum State {
-    /// It exists: its place in `touched`.
+    /// The entity exists, at this position in `touched`.
     Exists(u32),
-    /// It does not exist.
+    /// The entity does not exist.
     Missing,
-    /// The batch has despawned it.
+    /// The batch has despawned the entity.
     Despawned,
-    /// Its commands are applied one by one.
+    /// Commands for the entity cannot be coalesced, and are applied one by one.
     Unsupported,
 }
 
-/// A checked insertion of components.
+/// A checked insertion of components into an entity.
 pub(crate) struct InsertPlan {
-    /// Its place in `touched`, or [`NOWHERE`] if it is created.
+    /// The position of the entity in `touched`, or [`NOWHERE`] if the insertion creates the entity.
     at: u32,
     entity: Entity,
-    /// The shape after the insertion.
+    /// The shape of the entity after the insertion.
     to: u32,
     set: u32,
 }
@@ -77,7 +77,7 @@ impl EntityManager {
             && mark != 0
         {
             let touched = &self.coalesced.touched[mark as usize - 1];
-            // Only one version of an index can exist.
+            // At most one version of an index can exist.
             return if touched.entity == entity && touched.is_alive {
                 State::Exists(mark - 1)
             } else {
@@ -94,10 +94,11 @@ impl EntityManager {
         State::Exists(self.coalesced.touch(entity, location.chunk, location.row, shape))
     }
 
-    /// Checks whether an entity can be created with a set of components.
+    /// Checks whether an entity can be created with a set of components. Returns `None` if not.
     #[inline]
     pub(crate) fn can_create(&mut self, entity: Entity, set: u32) -> Option<InsertPlan> {
-        // Two commands can create one entity, if recorders were exchanged, and the table has only what was applied.
+        // Two commands can create the same entity if recorders were swapped. The table only has entities whose commands were
+        // applied.
         if !self.storage.table.is_marked_reserved(entity) || self.coalesced.is_touched(entity) {
             return None;
         }
@@ -106,7 +107,7 @@ impl EntityManager {
         Some(InsertPlan { at: NOWHERE, entity, to, set })
     }
 
-    /// Checks whether a set of components can be added or set.
+    /// Checks whether a set of components can be added to an entity or set. Returns `None` if not.
     #[inline]
     pub(crate) fn can_insert(
         &mut self,
@@ -123,8 +124,8 @@ impl EntityManager {
         is_allowed.then_some(InsertPlan { at, entity, to: way.to, set })
     }
 
-    /// Returns the shape after a change, if it is supported. Changes of shared values are applied one by one, since finding values is
-    /// user code.
+    /// Returns the effect of an operation on a shape, or `None` if it is not supported. Changes of shared values are not
+    /// supported, because looking up values runs user code.
     #[inline]
     fn edge(&mut self, from: u32, set: u32, change: SetOperation) -> Option<ShapeEdge> {
         let edge = Edge { from, set, change };
@@ -132,7 +133,7 @@ impl EntityManager {
         (way.keeps_shared && self.coalesced.shapes[way.to].is_supported).then_some(way)
     }
 
-    /// Records a checked insertion, and its values, if there are any.
+    /// Records a checked insertion, with its values if there are any.
     #[inline]
     pub(crate) fn record_insert(&mut self, gift: InsertPlan, given: Option<StagedValue>) {
         let InsertPlan { at, entity, to, set } = gift;
@@ -143,8 +144,8 @@ impl EntityManager {
         self.coalesced.touched[at as usize].shape = to;
     }
 
-    /// Records the removal of components. Returns whether it is supported. With `may_come`, an entity that does not exist may be created
-    /// later.
+    /// Records the removal of components. Returns whether the command is supported. With `may_come`, an entity that does not
+    /// exist may be created later.
     #[inline]
     pub(crate) fn record_remove(&mut self, entity: Entity, set: u32, may_come: bool) -> bool {
         let at = match self.existing(entity, may_come) {
@@ -163,8 +164,8 @@ impl EntityManager {
         true
     }
 
-    /// Records the despawning of an entity. Returns whether it is supported. With `may_come`, an entity that does not exist may be
-    /// created later.
+    /// Records that an entity is despawned. Returns whether the command is supported. With `may_come`, an entity that does not
+    /// exist may be created later.
     #[inline]
     pub(crate) fn record_despawn(&mut self, entity: Entity, may_come: bool) -> bool {
         let at = match self.existing(entity, may_come) {
@@ -180,7 +181,7 @@ impl EntityManager {
         true
     }
 
-    /// Records that a component is enabled or disabled. Returns whether it is supported.
+    /// Records that a component is enabled or disabled. Returns whether the command is supported.
     pub(crate) fn record_enabled(&mut self, entity: Entity, ty: ComponentType, on: bool) -> bool {
         let State::Exists(at) = self.state_of(entity) else { return false };
         let shape = self.coalesced.touched[at as usize].shape;
@@ -191,8 +192,8 @@ impl EntityManager {
         is_allowed
     }
 
-    /// Returns the place of an existing entity in `touched`. If it does not exist, the error is whether a command without effect is
-    /// recorded for it.
+    /// Returns the position of an existing entity in `touched`. If the entity does not exist, returns an error that says whether
+    /// a command for it is supported, which then has no effect.
     #[inline]
     fn existing(&mut self, entity: Entity, may_come: bool) -> Result<u32, bool> {
         match self.state_of(entity) {
@@ -207,13 +208,13 @@ impl EntityManager {
 }
 
 impl CoalescedBatch {
-    /// Returns whether a command has named an entity of this index.
+    /// Returns whether a recorded command refers to an entity with this index.
     #[inline]
     fn is_touched(&self, entity: Entity) -> bool {
         self.marks.get(entity.index() as usize).is_some_and(|&mark| mark != 0)
     }
 
-    /// Adds an entity to `touched`, and returns its place.
+    /// Adds an entity to `touched`, and returns its position.
     #[inline]
     fn touch(&mut self, entity: Entity, chunk: u32, row: u32, shape: u32) -> u32 {
         let index = entity.index() as usize;
@@ -235,7 +236,7 @@ impl CoalescedBatch {
         at
     }
 
-    /// Adds an operation on an entity.
+    /// Records an operation on the entity at a position of `touched`.
     #[inline]
     fn note(&mut self, at: u32, set: u32, kind: OpKind) {
         let touched = &mut self.touched[at as usize];
@@ -247,15 +248,15 @@ impl CoalescedBatch {
 /// The maximum number of changes in a sequence.
 const MOST_STEPS: usize = 6;
 
-/// A sequence of changes, and its end, that is applied to each of many entities.
+/// A sequence of changes that is applied to each of many entities.
 #[derive(Clone, Copy)]
 pub(crate) struct ChangeSequence {
-    /// The first change creates the entities.
+    /// True if the first change creates the entities.
     pub(crate) creates: bool,
-    /// Changes, and the numbers of their sets.
+    /// The changes, and the numbers of their sets.
     steps: [(SetOperation, u32); MOST_STEPS],
     len: usize,
-    /// The archetype of the last entity that was checked, or [`NOWHERE`].
+    /// The archetype of the last entity for which the check succeeded, or [`NOWHERE`].
     passed: u32,
 }
 
@@ -264,7 +265,7 @@ pub(crate) struct ChangeSequence {
 pub(crate) enum SequenceEnd {
     /// The entities are despawned.
     Despawned,
-    /// This set is removed from them.
+    /// The components of this set are removed from the entities.
     Taken(u32),
 }
 
@@ -278,7 +279,7 @@ impl ChangeSequence {
         }
     }
 
-    /// Appends a change. Returns whether there was room for it.
+    /// Appends a change. Returns `false` if the sequence is full.
     pub(crate) fn then(&mut self, change: SetOperation, set: u32) -> bool {
         let Some(step) = self.steps.get_mut(self.len) else { return false };
         *step = (change, set);
@@ -292,13 +293,13 @@ impl ChangeSequence {
 }
 
 impl EntityManager {
-    /// Returns whether values of a set can be duplicated.
+    /// Returns whether all values of a set can be duplicated.
     pub(crate) fn can_be_duplicated(&self, set: u32) -> bool {
         let types = &self.sets.get(set).types;
         types.iter().all(|ty| !matches!(ty.0.copying, Copying::NotAtAll))
     }
 
-    /// Returns whether a sequence inserts only components of this set.
+    /// Returns whether a sequence only adds or sets components of this set.
     pub(crate) fn inserts_only(&self, course: &ChangeSequence, set: u32) -> bool {
         let taken = &self.sets.get(set).types;
         let is_taken =
@@ -309,8 +310,8 @@ impl EntityManager {
             && course.steps().iter().all(is_taken)
     }
 
-    /// Returns whether a sequence succeeds for an entity and leaves no trace: the result is the same without its changes, and, if its end
-    /// is a removal, without the end. In a world that is not strict, it may be repeated too.
+    /// Returns whether a sequence succeeds for an entity and has no lasting effect. The result is then the same without the
+    /// changes and, if the end is a removal, without the end. In a world that is not strict, the sequence may also be repeated.
     #[inline]
     pub(crate) fn is_elidable(
         &mut self,
@@ -366,12 +367,12 @@ impl EntityManager {
             shape = way.to;
         }
         let SequenceEnd::Taken(set) = end else { return true };
-        // An entity that had one of the components before would lose it.
+        // The removal must not remove a component that the entity had before the sequence.
         let edge = Edge { from, set, change: SetOperation::Remove };
         !self.coalesced.shapes.edge(edge, &self.sets, &self.storage.settings).has_one
     }
 
-    /// Returns whether a shape is supported, and has no special handling at this end.
+    /// Returns whether a shape is supported, and needs no special handling at this end.
     fn is_simple(&self, shape: u32, end: SequenceEnd) -> bool {
         let shape = &self.coalesced.shapes[shape];
         shape.is_supported && (shape.despawns_alone || end != SequenceEnd::Despawned)

@@ -1,4 +1,4 @@
-//! Tests of instances that cannot be made.
+//! Tests of instantiations that panic.
 
 #![expect(unsafe_code, reason = "a field that panics when it is remapped")]
 
@@ -13,15 +13,15 @@ use crate::per_chunk::PerChunk;
 use crate::world::{World, WorldSettings};
 
 thread_local! {
-    /// After how many values one panics.
+    /// The number of values that are remapped before one panics.
     static FUSE: Cell<u32> = const { Cell::new(0) };
 }
 
-/// Copied as bytes, and yet it panics.
+/// A component that is copied as bytes, but panics when its references are replaced.
 #[derive(Clone, Copy)]
 struct Stubborn(Entity);
 
-// SAFETY: the shape says nothing of the bytes.
+// SAFETY: an opaque shape makes no statement about the bytes.
 unsafe impl Field for Stubborn {
     const SHAPE: &'static Shape =
         &Shape::new::<Self>("Stubborn", FieldKind::Opaque).with_entities(true);
@@ -46,11 +46,11 @@ impl Component for Stubborn {
 }
 
 thread_local! {
-    /// The next value of a chunk panics when it is dropped.
+    /// True if the next dropped chunk component panics.
     static IS_LOUD: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Of chunks.
+/// A chunk component that panics when it is dropped, if `IS_LOUD` is set.
 #[derive(Default)]
 struct Loud;
 
@@ -62,7 +62,7 @@ impl Drop for Loud {
     }
 }
 
-// SAFETY: the shape says nothing of the bytes.
+// SAFETY: an opaque shape makes no statement about the bytes.
 unsafe impl Field for Loud {
     const SHAPE: &'static Shape = &Shape::new::<Self>("Loud", FieldKind::Opaque);
 
@@ -99,7 +99,7 @@ fn no_instance_is_there_when_a_field_written_by_hand_panics() {
         }
         let group: Buffer<_> = members.iter().copied().map(LinkedEntityGroup).collect();
         world.add(members[0], group).map_err(|rejected| rejected.error).unwrap();
-        // Some values of the first member, then some of another, then enough.
+        // The panic occurs for values of the first member, then for values of another member, and then not at all.
         for (fuse, panics) in [(0, true), (1, true), (2 * size, true), (3 * size, false)] {
             FUSE.set(fuse);
             let instantiate =

@@ -1,4 +1,4 @@
-//! The accesses that each operation waits for: those, and no others.
+//! Tests that each operation waits for the jobs that conflict with it, and for no others.
 
 #![expect(unsafe_code, reason = "jobs that declare what they use of a world")]
 
@@ -24,10 +24,10 @@ use crate::query::{QueryDescriptor, With};
 use crate::shared::{Shared, SharedComponent};
 use crate::world::{World, WorldSettings};
 
-/// The data of a job that uses something of a world, and reaches nothing.
+/// The data of a job that declares accesses to a world, and accesses nothing.
 struct Uses<'a>(&'a Jobs, &'a [ResourceUse]);
 
-// SAFETY: it reaches nothing.
+// SAFETY: the job accesses nothing.
 unsafe impl JobData for Uses<'_> {
     type Held = ();
     type Whole<'v> = ();
@@ -46,7 +46,7 @@ macro_rules! opaque {
         #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
         struct $name(u32);
 
-        // SAFETY: the shape says nothing of the bytes.
+        // SAFETY: an opaque shape makes no statement about the bytes.
         unsafe impl Field for $name {
             const SHAPE: &'static Shape =
                 &Shape::new::<Self>(stringify!($name), FieldKind::Opaque);
@@ -79,11 +79,11 @@ macro_rules! components {
 components! {
     A {}
     B {}
-    // Enableable.
+    // An enableable component.
     X { const ENABLEABLE: bool = true; }
-    // Stays.
+    // A cleanup component.
     C { const CLEANUP: bool = true; }
-    // Of chunks.
+    // A chunk component.
     P {}
 }
 
@@ -97,33 +97,33 @@ impl BufferElement for Item {
 
 impl SharedComponent for Team {}
 
-/// A world with entities of several archetypes, each named after what they have.
+/// A world with entities of several archetypes. Each field is named after the components of its entity.
 struct Stage {
     world: World,
     a: Entity,
     ab: Entity,
     ab2: Entity,
     ax: Entity,
-    /// With components that stay.
+    /// An entity with a cleanup component.
     ac: Entity,
-    /// An entity that is left for cleanup.
+    /// An entity that is only left for cleanup.
     residue: Entity,
-    /// With a buffer.
+    /// An entity with a buffer.
     ai: Entity,
-    /// Of a team.
+    /// An entity with a shared component.
     at: Entity,
-    /// With a value of its chunk.
+    /// An entity with a chunk component.
     ap: Entity,
-    /// The root of a group, with `ab` as the other member.
+    /// The root of a linked group, with `ab` as the other member.
     root: Entity,
     a_disabled: Entity,
-    /// Shares memory, if it is there.
+    /// A fork that shares the memory, if the test needs one.
     _fork: Option<World>,
 }
 
 impl Stage {
     fn new(forked: bool) -> Self {
-        // Without workers, jobs run when they are completed, and not before.
+        // Without workers, jobs do not run before they are completed.
         let pool = JobPool::builder().workers(0).build().unwrap();
         let mut world = World::with_settings("Simulation", WorldSettings::new().job_pool(&pool));
         let (a, ab, ab2) =
@@ -143,7 +143,7 @@ impl Stage {
         Self { world, a, ab, ab2, ax, ac, residue, ai, at, ap, root, a_disabled, _fork }
     }
 
-    /// Resolves a word of the lists below.
+    /// Returns the access for a name in [`ALL`].
     fn named(&self, name: &str) -> ResourceUse {
         let archetype =
             |entity: Entity| Resource::Rows(self.world.archetypes_of(&[entity]).next().unwrap());
@@ -173,7 +173,7 @@ impl Stage {
     }
 }
 
-/// Values and masks that are read, or written (`!`), rows of archetypes, and the table.
+/// The names of all accesses: values and masks that are read, or written (`!`), rows of archetypes, and the table.
 const ALL: &[&str] = &[
     "A",
     "A!",
@@ -203,8 +203,8 @@ const ALL: &[&str] = &[
     "a_disabled",
 ];
 
-/// Has a job that uses each of the things above, and sees to it that the operation waits for it if it is among these, and not
-/// otherwise.
+/// For each access in [`ALL`], schedules a job with that access. Checks that the operation waits for the job if `waits_for`
+/// contains the access, and does not wait otherwise.
 #[track_caller]
 fn waits(forked: bool, waits_for: &[&str], operate: impl Fn(&mut Stage)) {
     for &name in ALL {
@@ -228,7 +228,7 @@ fn waits_for(these: &[&str], operate: impl Fn(&mut Stage)) {
     waits(false, these, operate);
 }
 
-/// The same, in a world that shares its memory with a fork.
+/// Does the same as [`waits_for`], in a world that shares its memory with a fork.
 #[track_caller]
 fn waits_in_fork_for(these: &[&str], operate: impl Fn(&mut Stage)) {
     waits(true, these, operate);
@@ -292,7 +292,7 @@ fn reading_waits_for_writers() {
     waits_for(&["A!"], |stage| assert!(stage.world.get::<A>(stage.ab).is_ok()));
     waits_for(&["A!"], |stage| _ = stage.world.lookup::<&A>());
     waits_for(&["A!"], |stage| {
-        // Of an opaque type; that it waits comes before that.
+        // The bytes of an opaque type cannot be read, but the call waits before it checks that.
         let bytes = stage.world.get_bytes(stage.ab, ComponentType::of::<A>());
         assert!(matches!(bytes, Err(EntityError::NotBytes { .. })));
     });
@@ -330,7 +330,7 @@ fn writing_waits_for_all_who_use_the_component() {
     waits_for(&["X", "X!", "X?", "X?!"], |stage| {
         stage.world.set_component_enabled::<X>(stage.ax, false).unwrap();
     });
-    // It takes the place of another, and so do all that it has.
+    // Both entities exchange all their components.
     waits_for(&["ab", "table"], |stage| {
         stage.world.swap_components(stage.ab, stage.ab2).unwrap();
     });
@@ -350,7 +350,7 @@ fn copying_a_chunk_waits_for_all_who_use_it() {
     waits_in_fork_for(&["Item", "Item!", "ai"], |stage| {
         stage.world.buffer_mut::<Item>(stage.ai).unwrap();
     });
-    // Neither of these is in memory that is shared.
+    // Neither chunk components nor enabled bits are in shared memory.
     waits_in_fork_for(&["P", "P!"], |stage| {
         assert!(stage.world.set_chunk_component(stage.ap, P(2)).is_ok());
     });
@@ -382,13 +382,13 @@ fn creating_waits_for_who_goes_through_the_archetype_or_looks_for_entities() {
         _ = stage.world.spawn_many((A(1), Shared::new(Team(2))), 2);
     });
     waits_for(&["ac", "a", "table"], |stage| {
-        // What stays is not copied.
+        // Cleanup components are not copied.
         stage.world.instantiate(stage.ac).unwrap();
     });
     waits_for(&["Group!", "root", "ab", "table"], |stage| {
         stage.world.instantiate_many(stage.root, 2).unwrap();
     });
-    // Of a new archetype there are no rows yet.
+    // A new archetype has no rows yet.
     waits_for(&["table"], |stage| _ = stage.world.spawn((A(1), B(1), X(1))));
 }
 
@@ -424,7 +424,7 @@ fn moving_waits_for_who_goes_through_both_archetypes_or_looks_for_entities() {
     let both = &["a", "ab", "table"];
     waits_for(both, |stage| assert_eq!(stage.world.add(stage.a, B(1)).ok(), Some(true)));
     waits_for(both, |stage| {
-        // Now the way is known.
+        // The first `add` caches the transfer.
         let another = stage.world.spawn(A(1));
         assert_eq!(stage.world.add(another, B(1)).ok(), Some(true));
         assert_eq!(stage.world.add(stage.a, B(1)).ok(), Some(true));
@@ -444,7 +444,7 @@ fn moving_waits_for_who_goes_through_both_archetypes_or_looks_for_entities() {
         stage.world.set_archetype(stage.a, archetype).unwrap();
     });
     waits_for(&["a", "ai", "table"], |stage| {
-        // Its buffer is written to then.
+        // The buffer is written after the entity is moved.
         let (a, world) = (stage.a, &mut stage.world);
         let ty = ComponentType::of_buffer::<Item>();
         assert_eq!(world.add(a, Buffer::<Item>::new()).ok(), Some(true));
@@ -530,7 +530,7 @@ fn what_is_about_everything_waits_for_everybody() {
         let places = stage.world.storage_info();
         assert!(places.get(stage.a).unwrap().chunk().len() > 0);
     });
-    // Some stay, and each of the others goes by itself.
+    // Some entities have cleanup components and remain. Each of the others is despawned separately.
     let rows = ["a", "ab", "ax", "ac", "residue", "ai", "at", "ap", "root", "a_disabled"];
     waits_for(&[&rows[..], &["table", "Group!"]].concat(), |stage| {
         assert_eq!(stage.world.despawn_all(), Ok(10));
@@ -583,7 +583,7 @@ fn q11_en7_queries_of_run_time_wait_for_who_decides_on_what_is_found() {
     });
 }
 
-/// Says when it is dropped.
+/// A component that sends a message when it is dropped.
 struct Loud(mpsc::Sender<()>);
 
 impl Drop for Loud {
@@ -592,7 +592,7 @@ impl Drop for Loud {
     }
 }
 
-// SAFETY: the shape says nothing of the bytes.
+// SAFETY: an opaque shape makes no statement about the bytes.
 unsafe impl Field for Loud {
     const SHAPE: &'static Shape = &Shape::new::<Self>("Loud", FieldKind::Opaque);
 
@@ -648,7 +648,7 @@ fn a_world_goes_inside_of_a_job_of_another() {
 
 #[test]
 fn what_jobs_use_stays_when_one_of_them_drops_the_world() {
-    // The first without jobs that use the world: then there is nothing that has to stay.
+    // In the first case no job uses the world, so the storage is dropped.
     for uses in [false, true] {
         let (world, dropped) = world_with_loud(1);
         let (give, given) = mpsc::channel::<World>();
@@ -680,7 +680,7 @@ fn inside_of_one_of_its_jobs_a_world_does_not_do_what_others_are_in_the_way_of()
     let uses = [(Resource::Values(ComponentType::of::<A>()), Access::Write)];
     let job = move |()| {
         let mut world = given.recv().unwrap();
-        // The first conflicts with no job, the second with the job itself.
+        // `exists` conflicts with no job. `get_mut` conflicts with the job itself.
         let read = world.exists(entity);
         let refused = catch_unwind(AssertUnwindSafe(|| world.get_mut::<A>(entity).is_ok()));
         tell.send((read, refused.is_err(), world)).unwrap();

@@ -1,14 +1,14 @@
 //! Moving and copying entities between worlds.
 //!
-//! A transfer has three steps, so that it is made as a whole or not at all:
+//! A transfer has three steps, so that it is made completely or not at all:
 //!
-//! 1. [`plan`] decides where the rows of each source chunk go, and reserves rows for those whose chunk is not handed over. It fails
-//!    without memory. Finding shared values is user code. Their references are replaced here already, so that the next ids are computed
-//!    in advance.
-//! 2. The values are cloned, if they are copied. That is user code, and can panic.
+//! 1. [`plan`] determines the targets of the rows of each source chunk, and reserves rows for those whose chunk is not moved as a
+//! whole. It fails if there is no memory. Looking up shared values runs user code. Their entity references are already replaced
+//! in this step, so the next ids are computed in advance.
+//! 2. If the entities are copied, their values are cloned. This runs user code, which can panic.
 //! 3. [`ImportPlan`](crate::storage::ImportPlan) moves chunks and rows, and allocates the ids. It cannot fail.
 //!
-//! At the end, references among the entities are replaced, and old values are dropped.
+//! At the end, references between the entities are replaced, and old values are dropped.
 
 mod plan;
 
@@ -24,27 +24,28 @@ use crate::manager::{EntityManager, RowSelection};
 mod tests;
 
 impl EntityManager {
-    /// Moves all entities of another world to this one. The other world is empty afterwards. Returns the new id of each entity.
+    /// Moves all entities of another world to this world. The other world is empty afterwards. Returns the new id of each entity.
     ///
-    /// Chunks are handed over: components do not move in memory. The entities get ids of this world. They keep their enabled bits, shared
-    /// values, [chunk components](crate::PerChunk), names, managed components and [cleanup](crate::Component::CLEANUP) components.
-    /// References among the moved entities lead to their new ids; all other references are null. Entities of this world are not affected.
-    /// Unity's `MoveEntitiesFrom`.
+    /// Whole chunks are moved, so that components are not moved in memory. The entities get ids of this world. They keep their
+    /// enabled bits, shared values, [chunk components](crate::PerChunk), names, managed components and
+    /// [cleanup](crate::Component::CLEANUP) components. References between the moved entities are replaced with the new ids, and
+    /// all other references become null. Entities of this world are not affected. This is Unity's `MoveEntitiesFrom`.
     ///
-    /// Change filters match all entities that moved.
+    /// Change filters match all entities that were moved.
     ///
-    /// If the layouts of chunks differ, as with another [chunk size](crate::WorldSettings::chunk_size), the components are moved to
-    /// chunks of this world, and chunk components are dropped.
+    /// If the layouts of chunks differ, for example because of another [chunk size](crate::WorldSettings::chunk_size), the
+    /// components are moved to chunks of this world, and chunk components are dropped.
     ///
     /// # Errors
     ///
-    /// If an entity is larger than a chunk of this world. If there is no memory for rows, or for copies of memory that the other world
-    /// shares with forks. Then nothing has moved.
+    /// If an entity is larger than a chunk of this world. If there is no memory for rows, or for copies of memory that the other
+    /// world shares with forks. In these cases nothing was moved.
     ///
     /// # Panics
     ///
-    /// If there would be more than 2³¹ entities. Nothing has moved then. If user code panics while references are replaced, such as the
-    /// comparison of a set's elements. Then everything has moved, and all other references were replaced.
+    /// If there would be more than 2³¹ entities. In that case nothing was moved. If user code panics while references are
+    /// replaced, for example the comparison of a set's elements. In that case everything was moved, and all other references were
+    /// replaced.
     ///
     /// # Complexity
     ///
@@ -85,7 +86,7 @@ impl EntityManager {
         self.move_found(source, &all, true)
     }
 
-    /// Moves rows of another world to this one.
+    /// Moves rows of another world to this world.
     pub(crate) fn move_rows_from(
         &mut self,
         source: &mut Self,
@@ -125,7 +126,7 @@ impl EntityManager {
             }
         }
         let panicked = transferred.replace_references(held.storage);
-        // Dropped last, since that is user code.
+        // Remaining values are dropped last, because that runs user code.
         let dead = source.storage.shared.take_unused();
         drop((left, dead, held));
         if let Some(panic) = panicked {
@@ -136,22 +137,22 @@ impl EntityManager {
 }
 
 impl EntityManager {
-    /// Copies all entities of another world to this one. Returns the copy of each entity.
+    /// Copies all entities of another world to this world. Returns the copy of each entity.
     ///
-    /// The copies have all components, also those that an [instance](Self::instantiate) would lack: [`Prefab`](crate::Prefab) and
-    /// [cleanup](crate::Component::CLEANUP) components. References among the copied entities lead to the copies; all other references are
-    /// null. Unity's `CopyEntitiesFrom`.
+    /// The copies have all components, including those that an [instance](Self::instantiate) would lack:
+    /// [`Prefab`](crate::Prefab) and [cleanup](crate::Component::CLEANUP) components. References between the copied entities
+    /// become references between the copies, and all other references become null. This is Unity's `CopyEntitiesFrom`.
     ///
-    /// [`copy_and_replace_from`](Self::copy_and_replace_from) keeps the ids.
+    /// Use [`copy_and_replace_from`](Self::copy_and_replace_from) to keep the ids.
     ///
     /// # Errors
     ///
-    /// If a component can neither be copied nor cloned, an entity is larger than a chunk of this world, or there is no memory.
-    /// Then nothing was copied, also if a clone panics.
+    /// If a component can neither be copied nor cloned, an entity is larger than a chunk of this world, or there is no memory. In
+    /// these cases, and if a clone panics, nothing was copied.
     ///
     /// # Panics
     ///
-    /// The panics of [`move_entities_from`](Self::move_entities_from).
+    /// Panics in the cases of [`move_entities_from`](Self::move_entities_from).
     ///
     /// # Examples
     ///
@@ -173,7 +174,7 @@ impl EntityManager {
         self.copy_rows_from(source, &source.found_all())
     }
 
-    /// Copies rows of another world to this one.
+    /// Copies rows of another world to this world.
     pub(crate) fn copy_rows_from(
         &mut self,
         source: &Self,

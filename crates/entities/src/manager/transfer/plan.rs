@@ -1,4 +1,4 @@
-//! The plan of a transfer: the targets of all rows, and reserved rows for those without their chunks.
+//! The plan of a transfer: the targets of all rows, and reserved rows for those that are moved without their chunks.
 
 use ancho_collections::FixedState;
 use hashbrown::{HashMap, HashSet};
@@ -12,24 +12,24 @@ use crate::storage::{
     SharedLookup, SharedLookups, SharedSource, Storage,
 };
 
-/// The target archetype of a source archetype.
+/// The target archetype for a source archetype.
 pub(super) struct Destination {
     pub(super) archetype: u32,
-    /// Its chunks have the same layout as the source chunks.
+    /// True if chunks of both archetypes have the same size and layout.
     is_same: bool,
 }
 
-/// Shared values of the other world, and their places here. Keeps them alive while no chunk has them.
+/// The shared values of another world, and their indices in this world. They are kept alive while no chunk has them.
 pub(super) struct HeldValues<'d> {
     pub(super) storage: &'d mut Storage,
-    /// Table and index in the other world: table and index here.
+    /// The table and index of each value in this world, by its table and index in the other world.
     known: HashMap<(u32, u32), (u32, u32), FixedState>,
-    /// The old and new ids, if shared values refer to entities.
+    /// The old and the expected new ids, if shared values refer to entities.
     expected: Option<EntityMap>,
 }
 
 impl EntityManager {
-    /// Finds or creates the archetypes of this world for rows of another.
+    /// Finds or creates the archetypes of this world for rows of another world.
     pub(super) fn destinations(
         &mut self,
         source: &Storage,
@@ -38,7 +38,7 @@ impl EntityManager {
         let all = found.by_archetype().map(|(from, _)| {
             let shape = &source.archetypes[from].shape;
             let archetype = self.find_archetype(&shape.types)?;
-            // Memory of another size could not be reused by other archetypes of this world.
+            // If the chunk sizes differ, other archetypes of this world could not reuse the memory.
             let is_same = source.settings.chunk_size == self.storage.settings.chunk_size
                 && shape.has_same_layout(&self.storage.archetypes[archetype].shape);
             Ok(Destination { archetype, is_same })
@@ -58,7 +58,7 @@ impl<'d> HeldValues<'d> {
         let mut sought = SharedLookups::default();
         let mut places = Vec::new();
         let mut seen = HashSet::<(u32, u32), FixedState>::default();
-        // The new ids are computed once the first value needs them.
+        // The new ids are computed when the first value needs them.
         let mut expected = None;
         for ((from, runs), destination) in found.by_archetype().zip(destinations) {
             let Some(groups) = storage.archetypes.groups(destination.archetype) else { continue };
@@ -87,7 +87,7 @@ impl<'d> HeldValues<'d> {
         Self { storage, known, expected }
     }
 
-    /// Checks in debug builds that the new ids are those that shared values refer to.
+    /// Checks in debug builds that the new ids are equal to those that shared values refer to.
     pub(super) fn compare_ids(&self, map: &EntityMap) {
         let is_same = |expected: &EntityMap| expected.iter().eq(map.iter());
         debug_assert!(
@@ -104,7 +104,7 @@ impl Drop for HeldValues<'_> {
 }
 
 impl HeldValues<'_> {
-    /// Decides the targets of all rows, and reserves rows.
+    /// Determines the targets of all rows, and reserves rows.
     pub(super) fn plan<'p, 'f>(
         &'p mut self,
         runs: &'p mut Vec<RowRange>,
@@ -117,7 +117,7 @@ impl HeldValues<'_> {
         let mut targets = Vec::<ImportTarget>::new();
         let mut steps = Vec::new();
         for ((_, runs), destination) in found.by_archetype().zip(destinations) {
-            // The targets of this archetype's groups, or its only target.
+            // The targets of this archetype, by group of the other world and by group of this world.
             let mut by_group = HashMap::<u32, usize, FixedState>::default();
             let mut by_group_here = HashMap::<u32, usize, FixedState>::default();
             let mut last = None;
@@ -128,8 +128,8 @@ impl HeldValues<'_> {
                     _ => *by_group.entry(chunk.group).or_insert_with(|| {
                         let archetype = destination.archetype;
                         let group = group_here(&mut reserved, source, chunk, archetype, known);
-                        // Values that differ there may be equal here, if they refer to entities that stay there, or if their `Eq` is
-                        // inconsistent. A group has one target.
+                        // Values that differ in the other world may be equal in this world, because references to entities that
+                        // are not moved become null, or because their `Eq` is inconsistent. A group has only one target.
                         *by_group_here.entry(group).or_insert_with(|| {
                             let shape = &reserved.storage.archetypes[archetype].shape;
                             let refers = shape.has_references();
@@ -148,7 +148,7 @@ impl HeldValues<'_> {
     }
 }
 
-/// Maps the entities of rows to the next ids, in their order.
+/// Maps the entities of rows to the next ids, in the order of the rows.
 fn map_to_next_ids(storage: &Storage, source: &Storage, found: &RowSelection) -> EntityMap {
     let upcoming = storage.table.next_ids(found.rows(), Vec::new());
     let mut map = EntityMap::default();
@@ -164,7 +164,7 @@ fn map_to_next_ids(storage: &Storage, source: &Storage, found: &RowSelection) ->
     map
 }
 
-/// Returns the group of an archetype with the shared values of a chunk of another world.
+/// Returns the group of an archetype that has the shared values of a chunk of another world.
 fn group_here(
     reserved: &mut ReservedRows<'_>,
     source: &Storage,

@@ -1,4 +1,4 @@
-//! Fields that panic when their references are replaced, which only those can that are written by hand.
+//! Tests of fields that panic when their references are replaced. Only hand-written implementations of `Field` can panic.
 
 #![expect(unsafe_code, reason = "says what a component consists of")]
 
@@ -11,14 +11,14 @@ use crate::field::{EntityRemap, Field, FieldKind, Shape, StateHasher};
 use crate::world::{World, WorldSettings};
 
 thread_local! {
-    /// The number of values that panic from now on.
+    /// The number of values that panic when their references are replaced.
     static PANICS: Cell<u32> = const { Cell::new(0) };
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Stubborn(Entity);
 
-// SAFETY: the shape says nothing of the bytes.
+// SAFETY: an opaque shape makes no statement about the bytes.
 unsafe impl Field for Stubborn {
     const SHAPE: &'static Shape =
         &Shape::new::<Self>("Stubborn", FieldKind::Opaque).with_entities(true);
@@ -64,7 +64,7 @@ fn everything_has_come_when_a_field_written_by_hand_panics() {
         destination.check_invariants().unwrap();
         let left = if is_copy { 11 } else { 0 };
         assert_eq!((source.entity_count(), destination.entity_count()), (left, 16));
-        // All references but those beside the one that panicked.
+        // All references are replaced, except for those close to the one that panicked.
         let replaced = destination.query::<&Stubborn>().iter().filter(|value| value.0 != first);
         assert!(replaced.count() >= 8);
     }

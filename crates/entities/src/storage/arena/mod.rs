@@ -9,12 +9,12 @@
 //! ChunkMemory: one count of one chunk ───────────────────┴────────────────────────────────┘
 //! ```
 //!
-//! A chunk is *used* from its allocation until its last owner is gone, and *free* otherwise. Free chunks are on a stack, so
-//! that the chunk that was freed last, which is in the caches, is used next. Only *wholly free* blocks, all of whose chunks are
-//! free, go back to the system.
+//! A chunk is *used* from its allocation until its last owner is dropped, and *free* otherwise. Free chunks are on a stack. The
+//! chunk that was freed last is used next, because it is most likely in the CPU caches. Only *wholly free* blocks, whose chunks
+//! are all free, are returned to the system.
 //!
-//! A block with a used chunk keeps its arena alive. So an arena lives until its last handle and its last chunk are gone, and a
-//! world may own chunks of another arena than its own.
+//! A block with a used chunk keeps its arena alive. So an arena lives until its last handle and its last used chunk are dropped,
+//! and a world may own chunks of an arena other than its own.
 
 mod blocks;
 mod ref_count;
@@ -28,7 +28,7 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use blocks::{ArenaState, Spacing};
 pub(crate) use blocks::{ChunkMemory, LastChunk};
 
-/// The size of a page of the entity table, which is a chunk of a special size, aligned to a third of it.
+/// The size of a page of the entity table, which is a chunk of a special size. Its alignment is a third of the size.
 pub(super) const TABLE_PAGE_SIZE: usize = 48 << 10;
 
 /// The minimum alignment of all chunks.
@@ -36,14 +36,15 @@ pub(crate) const CHUNK_ALIGN: u32 = 64;
 
 /// An allocator for the chunks of worlds.
 ///
-/// An arena takes large blocks of memory from the system and cuts them into chunks. It keeps freed chunks for the next world
-/// that needs one: their memory is mapped, and the latest is in the caches. When far more is kept than is used, blocks go back
-/// to the system.
+/// An arena takes large blocks of memory from the system and divides them into chunks. It keeps freed chunks for the next world
+/// that needs one: their memory is already mapped, and the chunk that was freed last is most likely in the CPU caches. When the
+/// arena has far more free than used memory, it returns blocks to the system.
 ///
-/// Worlds use the [shared](Self::shared) arena by default. With an arena of its own, a world or a group of worlds has a limit,
-/// or returns its memory to the system when it is dropped.
+/// Worlds use the [shared](Self::shared) arena by default. A separate arena sets a limit for a world or a group of worlds, or
+/// returns their memory to the system when they are dropped.
 ///
-/// A `ChunkArena` is a handle: clones refer to the same arena. It lives as long as a handle, or a world with memory of it.
+/// A `ChunkArena` is a handle: clones refer to the same arena. An arena lives as long as one of its handles, or a world that uses
+/// its memory.
 ///
 /// # Examples
 ///
@@ -70,22 +71,22 @@ pub struct ChunkArena(Arc<ArenaShared>);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ArenaStats {
-    /// The bytes of all blocks. On most systems, memory that was never used is not backed by physical memory.
+    /// The total size of all blocks in bytes. On most systems, memory that was never written is not backed by physical memory.
     pub reserved: usize,
-    /// The bytes of chunks in use. A chunk that several worlds share counts once.
+    /// The total size of used chunks in bytes. A chunk that several worlds share counts once.
     pub used: usize,
 }
 
 /// The state that the handles of an arena and its blocks share.
 #[derive(Debug)]
 struct ArenaShared {
-    /// The maximum of bytes in use.
+    /// The maximum number of used bytes, or `None` for no limit.
     limit: Option<usize>,
     state: Mutex<ArenaState>,
 }
 
 impl ChunkArena {
-    /// Creates an arena without memory.
+    /// Creates an empty arena without a limit.
     #[must_use = "an arena does nothing by itself; give it to worlds"]
     pub fn new() -> Self {
         Self::with(None)
@@ -107,9 +108,9 @@ impl ChunkArena {
         SHARED.clone()
     }
 
-    /// Creates an arena whose worlds together use at most this number of bytes.
+    /// Creates an arena whose worlds together use at most `bytes` bytes.
     ///
-    /// A world that needs another chunk gets [`OutOfMemory`]. Kept chunks and unused parts of blocks do not count, so that a
+    /// A world that exceeds the limit gets [`OutOfMemory`]. Free chunks and unused parts of blocks do not count, so that a
     /// program always reaches the limit at the same point.
     ///
     /// # Examples
@@ -138,8 +139,8 @@ impl ChunkArena {
 
     /// Returns all blocks without used chunks to the system.
     ///
-    /// An arena does so by itself when the free memory exceeds the used memory by 64 MiB. Call this when the memory will not be
-    /// needed soon, for example after a level.
+    /// An arena returns blocks by itself when its free memory exceeds its used memory by 64 MiB. Call this when the memory will
+    /// not be needed soon, for example after a level.
     ///
     /// # Complexity
     ///
@@ -174,9 +175,9 @@ impl ChunkArena {
         self.0.lock().stats()
     }
 
-    /// Allocates an uninitialised chunk with one owner, for contents of up to this alignment.
+    /// Allocates an uninitialised chunk with one owner, for contents with an alignment of up to `align`.
     ///
-    /// The size is a power of two from 4 KiB to 1 MiB, and the alignment a power of two up to the size.
+    /// The size is a power of two from 4 KiB to 1 MiB. The alignment is a power of two up to the size.
     ///
     /// # Errors
     ///
@@ -190,7 +191,7 @@ impl ChunkArena {
         self.allocate_spaced(spacing)
     }
 
-    /// Allocates a page of an entity table, aligned to a third of its size.
+    /// Allocates an uninitialised page of an entity table, aligned to a third of its size.
     ///
     /// # Errors
     ///
@@ -232,13 +233,13 @@ impl ArenaShared {
 impl Drop for ArenaShared {
     fn drop(&mut self) {
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
-        // A used chunk would have kept the arena alive.
+        // Each used chunk keeps the arena alive, so none is left.
         debug_assert_eq!(state.stats().used, 0);
         state.take_wholly_free(usize::MAX).free();
     }
 }
 
-/// The error that there is no memory for a chunk. Code A0056.
+/// The error for a chunk that cannot be allocated. Code A0056.
 ///
 /// # Examples
 ///
@@ -250,9 +251,9 @@ impl Drop for ArenaShared {
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct OutOfMemory {
-    /// The requested bytes.
+    /// The number of requested bytes.
     pub requested: usize,
-    /// The limit of the arena, if it was exceeded. `None` if the system has no memory.
+    /// The limit of the arena, if the request would exceed it. `None` if the system has no memory.
     pub limit: Option<usize>,
 }
 

@@ -23,9 +23,9 @@ fn stats(arena: &ChunkArena) -> (usize, usize) {
     (reserved, used)
 }
 
-/// Writes to the first and the last byte.
+/// Writes a value to the first and the last byte of a chunk.
 fn touch(chunk: &ChunkMemory, size: u32, value: u8) {
-    // SAFETY: the chunk is this test's alone, and both bytes are inside.
+    // SAFETY: the test is the only owner of the chunk, and both bytes are inside of it.
     unsafe {
         chunk.as_ptr().write(value);
         chunk.as_ptr().add(size as usize - 1).write(value);
@@ -46,13 +46,14 @@ fn chunks_of_all_sizes_are_aligned_as_asked_and_apart() {
         touch(chunk, *size, value);
     }
     for (value, (chunk, size, _)) in (0..).zip(&chunks) {
-        // SAFETY: `touch` wrote them.
+        // SAFETY: `touch` has written both bytes.
         let ends =
             unsafe { [chunk.as_ptr().read(), chunk.as_ptr().add(*size as usize - 1).read()] };
         assert_eq!(ends, [value; 2]);
     }
     assert_eq!(arena.stats().used, 20 * sizes.iter().sum::<u32>() as usize);
-    // Ten staggered or aligned chunks of a size share a block, and twenty of larger sizes, unless they are too large.
+    // The chunks of each size up to 32 KiB need one staggered and one aligned block. The 20 chunks of a larger size have the same
+    // spacing, and share blocks.
     assert_eq!(arena.stats().reserved, (4 * 2 + 1 + 2 + 3 + 5 + 10) * BLOCK_SIZE);
 }
 
@@ -96,7 +97,7 @@ fn a_chunk_is_used_until_its_last_count_is_released() {
     let address = second.as_ptr();
     let last = second.release().unwrap();
     assert_eq!(last.as_ptr(), address);
-    // Its contents can still be dropped.
+    // The memory remains used, so that the contents can still be dropped.
     assert_eq!(arena.stats().used, CHUNK as usize);
     drop(last);
     assert_eq!(arena.stats().used, 0);
@@ -124,7 +125,7 @@ fn the_limit_counts_chunks_in_use() {
         "A0056: cannot allocate a chunk of 16384 bytes: the arena is limited to 49153 bytes in use; despawn entities, \
          or give the world an arena with a higher limit"
     );
-    // Another owner of the same chunk costs nothing.
+    // A second owner of a used chunk does not count against the limit.
     let shared = chunks[0].share();
     drop(chunks);
     let two: Vec<_> = (0..2).map(|_| allocate(&arena)).collect();
@@ -141,14 +142,14 @@ fn trim_gives_back_what_is_wholly_free() {
     assert_eq!(stats(&arena), (5 * BLOCK_SIZE, 4 * BLOCK_SIZE + MIB));
     arena.trim();
     assert_eq!(arena.stats().reserved, 5 * BLOCK_SIZE);
-    // One chunk of the third block stays.
+    // One chunk of the third block remains used.
     let kept = chunks.swap_remove(2 * CHUNKS_OF_A_BLOCK + 5);
     drop(chunks);
     drop(large);
     assert_eq!(stats(&arena), (5 * BLOCK_SIZE, CHUNK as usize));
     arena.trim();
     assert_eq!(stats(&arena), (BLOCK_SIZE, CHUNK as usize));
-    // The rest of its block is there to use.
+    // The other chunks of that block are free.
     let rest = allocate_bytes(&arena, BLOCK_SIZE - CHUNK as usize);
     assert_eq!(stats(&arena), (BLOCK_SIZE, BLOCK_SIZE));
     drop((kept, rest));
@@ -160,11 +161,11 @@ fn trim_gives_back_what_is_wholly_free() {
 #[test]
 fn far_more_free_than_used_goes_back_by_itself() {
     let arena = ChunkArena::new();
-    // A world of 64 MiB is kept whole, to be filled again.
+    // 64 MiB of free memory are kept, to be filled again.
     let chunks = allocate_bytes(&arena, 64 * MIB);
     drop(chunks);
     assert_eq!(stats(&arena), (64 * MIB, 0));
-    // Of a larger one, what is used, and 64 MiB, and not less than half of that.
+    // If more memory is free, blocks are returned to the system until the free memory exceeds the used memory by 32 to 64 MiB.
     let mut chunks = allocate_bytes(&arena, 300 * MIB);
     chunks.truncate(chunks.len() / 3);
     assert_eq!(arena.stats().used, 100 * MIB);
@@ -183,10 +184,10 @@ fn blocks_with_a_used_chunk_stay() {
         touch(chunk, CHUNK, 3);
     }
     drop(freed);
-    // Much is free, but nothing wholly.
+    // Much memory is free, but no block is wholly free.
     assert_eq!(stats(&arena), (200 * MIB, 100 * CHUNK as usize));
     for (_, chunk) in &kept {
-        // SAFETY: it was written above.
+        // SAFETY: `touch` has written the first byte.
         assert_eq!(unsafe { chunk.as_ptr().read() }, 3);
     }
     drop(kept);
@@ -202,7 +203,7 @@ fn chunks_outlive_the_handles_of_their_arena() {
     touch(&chunk, CHUNK, 5);
     drop(chunk);
     touch(&other, 4096, 6);
-    // With it goes all memory, or AddressSanitizer tells.
+    // This frees all memory of the arena. AddressSanitizer reports a leak otherwise.
     drop(other);
 }
 
@@ -215,7 +216,7 @@ fn chunks_of_several_arenas_are_freed_together() {
     LastChunk::free_many(&mut last);
     assert!(last.is_empty());
     assert!(arenas.iter().all(|arena| arena.stats().used == 0));
-    // Also when their handles are gone.
+    // Chunks can also be freed after the handles of their arenas.
     let mut last: Vec<_> =
         owners.iter().map(|&owner| allocate(&arenas[owner]).release().unwrap()).collect();
     drop(arenas);
@@ -259,7 +260,7 @@ fn threads_share_and_release_a_chunk_and_one_of_them_frees_it() {
                             // SAFETY: no owner writes while there are several owners.
                             assert_eq!(unsafe { chunk.as_ptr().read() }, 8);
                             if let Some(last) = chunk.release() {
-                                // SAFETY: this is the last owner, and what others did is over.
+                                // SAFETY: this is the last owner, and the accesses of the other owners have ended.
                                 unsafe { last.as_ptr().write(9) };
                                 freed += 1;
                             }
@@ -287,7 +288,7 @@ fn the_owner_that_remains_alone_may_write() {
         thread::scope(|scope| {
             for reader in readers {
                 scope.spawn(move || {
-                    // SAFETY: no owner writes before this owner is dropped.
+                    // SAFETY: the byte was written before this thread began, and no owner writes before this owner is dropped.
                     assert_eq!(unsafe { reader.as_ptr().read() }, 1);
                 });
             }
@@ -313,7 +314,7 @@ fn threads_allocate_and_free_at_once() {
                         (0..40).map(|_| arena.allocate(size, 1).unwrap()).collect();
                     chunks.iter().for_each(|chunk| touch(chunk, size, thread));
                     for chunk in chunks.drain(..20) {
-                        // SAFETY: the chunk is this thread's alone, and written above.
+                        // SAFETY: this thread is the only owner of the chunk, and has written the byte.
                         assert_eq!(unsafe { chunk.as_ptr().read() }, thread);
                     }
                     let last = chunks.into_iter().filter_map(ChunkMemory::release);

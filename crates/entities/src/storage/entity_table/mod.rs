@@ -1,24 +1,24 @@
-//! The entity table: which entities exist, and where each of them is.
+//! The entity table, which stores the existing entities and their locations.
 //!
-//! An index leads to a slot of 12 bytes, in pages of 4,096 slots. There are four kinds of indices:
+//! Each index has a slot of 12 bytes, in pages of 4,096 slots. There are four kinds of indices:
 //!
 //! ```text
 //! 0                                  high water                             known
 //! | living, and free ones in a list  | fresh: not used since the last clear | fresh: never used ...
 //! ```
 //!
-//! A new entity gets the index that was freed last, or else the first fresh one. So the ids depend only on the sequence of
-//! calls. The version of a slot rises when its entity dies, also below the high-water mark of a table that was cleared.
+//! A new entity gets the index that was freed last or, if no index is free, the first fresh one. So the ids depend only on the
+//! sequence of calls. The version of a slot increases when its entity is destroyed, also if the table is cleared.
 //!
-//! **Copy on write.** A fork shares all pages, and both sides mark them as shared. A write to a marked page copies it if it is
-//! still shared. Reads are not affected.
+//! **Copy on write.** A fork shares all pages, and both tables mark them as shared. A write to a marked page copies the page if
+//! it is still shared. Reads are not affected.
 //!
-//! **Clearing** sets the high-water mark to zero, and writes no slot: slots beyond the mark are ignored. A slot that was in use
-//! then gets its next version when its index is used again.
+//! **Clearing** sets the high-water mark to zero and writes no slot, because slots at or above the mark are ignored. A slot that
+//! was in use when the table was cleared gets its next version when its index is used again.
 //!
-//! **Reserved ids** belong to entities that do not exist yet: see `reserved`.
+//! **Reserved ids** belong to entities that do not exist yet. See `reserved`.
 //!
-//! **Unused slots** are uninitialised, so that a page is not written twice.
+//! **Unused slots** are uninitialised, so that the slots of a page are not written twice.
 
 #![expect(unsafe_code, reason = "uninitialised slots and open slots")]
 
@@ -42,45 +42,45 @@ use page::{
 pub(crate) use page::{PageView, SlotMut, SlotView};
 pub(crate) use reserved::NextIds;
 
-/// The chunk of slots without an entity, and the end of the free list. Not the number of any chunk or index.
+/// The chunk of a slot without an entity, and the end of the free list. It is not the number of any chunk, nor an index.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// The number of indices. Higher ones are placeholders of commands, for entities that do not exist yet.
+/// The number of indices. Higher indices belong to placeholders of recorded commands, for entities that do not exist yet.
 const INDICES: u32 = 1 << 31;
 
-/// The minimum number of contiguous free slots that are written together.
+/// The minimum number of contiguous free slots that `allocate_rows` writes together.
 const FEW: usize = 8;
 
-/// The number of steps through the free list before contiguous slots are looked for again.
+/// The number of slots that `allocate_rows` takes from the free list one by one, before it looks for contiguous slots again.
 const STEPS: usize = 256;
 
-/// The place of an entity.
+/// The location of an entity: its chunk and row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Location {
-    /// The number of the chunk, not [`NONE`].
+    /// The number of the chunk. It is not [`NONE`].
     pub(crate) chunk: u32,
     pub(crate) row: u32,
 }
 
-/// The entities of a world, and the place of each of them.
+/// The entities of a world, and the location of each.
 ///
-/// Methods that require existing entities check that in debug builds only. Calling them for others makes the table wrong, which
-/// is no undefined behaviour by itself; but storage trusts the table when it accesses chunks.
+/// Methods that require existing entities check that in debug builds only. Calling them with another entity corrupts the table.
+/// That is not undefined behaviour by itself, but storage relies on the table when it accesses chunks.
 #[derive(Debug)]
 pub(crate) struct EntityTable {
     pages: Vec<Page>,
-    /// The index that was freed last, the head of the free list, or [`NONE`].
+    /// The head of the free list: the index that was freed last, or [`NONE`].
     first_free: Cell<u32>,
     /// The first fresh index.
     high_water: u32,
-    /// The first index that was never used. Slots below it are initialised, and have pages.
+    /// The first index that was never used. Slots below it are initialised and have pages.
     known: u32,
     living: u32,
     /// The number of reserved ids.
     reserved: Cell<u32>,
     /// Indices from the free list that were reserved, but whose slots are not marked yet.
     pending: RefCell<Vec<u32>>,
-    /// The number of fresh indices, from the first on, that were reserved, but whose slots are not marked yet.
+    /// The number of fresh indices that were reserved, but whose slots are not marked yet. They begin at `high_water`.
     pending_fresh: Cell<u32>,
 }
 
@@ -135,7 +135,7 @@ impl EntityTable {
     /// Returns a view for looking many entities up.
     pub(crate) fn page_view(&self) -> PageView<'_> {
         let mut view = PageView::default();
-        // SAFETY: the view borrows the table.
+        // SAFETY: the view borrows the table, so the table does not change while the view is used.
         unsafe { view.read_pages(self) };
         view
     }
@@ -152,21 +152,22 @@ impl EntityTable {
         Some(SlotMut::new(slot))
     }
 
-    /// Frees the id of an entity whose slot is open.
+    /// Frees the id of an entity whose slot was opened.
     ///
     /// # Safety
     ///
-    /// - the slot was opened for the entity, and the table has only been used to relocate others since
+    /// - the slot was opened for the entity, and the table has since only been used to relocate other entities
     #[inline]
     pub(crate) unsafe fn free_open(&mut self, slot: SlotMut, entity: Entity) {
         let version = next_version(entity.version());
-        // SAFETY: the table has only been used to relocate others since the slot was opened.
+        // SAFETY: the table has only been used to relocate other entities since the slot was opened.
         unsafe { slot.write(EntitySlot { version, chunk: NONE, row: self.first_free.get() }) };
         self.first_free.set(entity.index());
         self.living -= 1;
     }
 
-    /// Returns the version of the entity with an index, or of the next one with it. Returns `None` if the index was never used.
+    /// Returns the version of the entity in a slot, or the version that its next entity will have. Returns `None` if the index
+    /// was never used.
     pub(crate) fn slot_version(&self, index: u32) -> Option<u32> {
         if index >= self.known {
             return None;
@@ -209,7 +210,7 @@ impl EntityTable {
         Entity::from_parts(index, version)
     }
 
-    /// Initialises the slot of the first index that was never used.
+    /// Initialises the slot of `index`, the first index that was never used.
     #[inline]
     #[track_caller]
     fn learn(&mut self, index: u32) {
@@ -232,11 +233,12 @@ impl EntityTable {
         self.pages.push(Page::new());
     }
 
-    /// Creates entities for all places in `ids`, in contiguous rows of a chunk. The ids are the same as if created one by one.
+    /// Creates entities in contiguous rows of a chunk, and writes their ids to `ids`. The ids are the same as if the entities
+    /// were created one by one.
     ///
     /// # Panics
     ///
-    /// If there is not enough [room](Self::room). No entity is created then.
+    /// If there is not enough [room](Self::room). In that case no entity is created.
     #[track_caller]
     pub(crate) fn allocate_rows(
         &mut self,
@@ -247,16 +249,16 @@ impl EntityTable {
         debug_assert_ne!(chunk, NONE);
         self.require(ids.len());
         let mut row = first_row;
-        // The free list first. As long as it stays in one page, the page is not looked up again.
+        // The free list is used first. As long as it stays in one page, the page is not looked up again.
         while self.first_free.get() != NONE && !ids.is_empty() {
             let page = self.first_free.get() >> PAGE_SHIFT;
             let slots = self.pages[page as usize].slots_mut();
             let mut index = self.first_free.get();
             let mut made = 0;
-            // Ids that were reserved together are often contiguous, and need no steps through the list.
+            // Ids that were reserved together often have contiguous slots, which are written without following the list.
             let neighbours = &mut slots[index as usize % PAGE_SLOTS..];
             let most = neighbours.len().min(ids.len());
-            // SAFETY: the free list leads to the first of these slots, which has this index.
+            // SAFETY: the free list leads to the first of these slots, whose index is `index`.
             let (count, version, next) = unsafe { linked_range(&neighbours[..most], index) };
             if count >= FEW {
                 let first = Entity::from_parts(index, version);
@@ -264,7 +266,7 @@ impl EntityTable {
                 (row, made, index) = (row + count as u32, count as u32, next);
             } else {
                 for id in ids.iter_mut().take(STEPS) {
-                    // SAFETY: the free list leads only through initialised slots.
+                    // SAFETY: the free list leads only to initialised slots.
                     let slot = unsafe { slots[index as usize % PAGE_SLOTS].assume_init_mut() };
                     id.write(Entity::from_parts(index, slot.version));
                     index = slot.row;
@@ -284,7 +286,7 @@ impl EntityTable {
         if !ids.is_empty() {
             self.flush_pending();
         }
-        // Then fresh indices: as many at a time as are in one page, and either all used before or none.
+        // Fresh indices are used next. Each pass covers indices of one page that were either all used before, or never used.
         while !ids.is_empty() {
             let first = self.high_water;
             let is_known = first < self.known;
@@ -301,12 +303,12 @@ impl EntityTable {
                 let first_id = Entity::from_parts(first, EntitySlot::UNUSED.version);
                 write_id_range(now, slots, first_id, chunk, row);
                 self.known = first + count;
-            // SAFETY: these indices are below `known`.
+            // SAFETY: these indices are below `known`, so their slots are initialised.
             } else if let Some(version) = unsafe { common_version(slots.assume_init_ref()) } {
                 write_id_range(now, slots, Entity::from_parts(first, version), chunk, row);
             } else {
                 for ((id, slot), step) in now.iter_mut().zip(slots).zip(0..) {
-                    // SAFETY: the index is below `known`.
+                    // SAFETY: the index is below `known`, so its slot is initialised.
                     let version = unsafe { slot.assume_init_ref() }.version_if_dead();
                     id.write(Entity::from_parts(first + step, version));
                     slot.write(EntitySlot { version, chunk, row: row + step });
@@ -319,7 +321,7 @@ impl EntityTable {
         }
     }
 
-    /// Records the new location of an existing entity.
+    /// Sets the location of an existing entity.
     #[inline]
     pub(crate) fn relocate(&mut self, entity: Entity, location: Location) {
         debug_assert!(self.locate(entity).is_some(), "{entity} does not exist");
@@ -329,21 +331,21 @@ impl EntityTable {
         slot.row = location.row;
     }
 
-    /// Records the new row of an existing entity in its chunk.
+    /// Sets the row of an existing entity, which stays in its chunk.
     #[inline]
     pub(crate) fn set_row(&mut self, entity: Entity, row: u32) {
         debug_assert!(self.locate(entity).is_some(), "{entity} does not exist");
         self.slot_mut(entity.index()).row = row;
     }
 
-    /// Records that existing entities are in contiguous rows of a chunk now.
+    /// Sets the locations of existing entities to contiguous rows of a chunk.
     pub(crate) fn relocate_rows(&mut self, entities: &[Entity], chunk: u32, first_row: u32) {
         debug_assert_ne!(chunk, NONE);
         debug_assert!(entities.iter().all(|&entity| self.locate(entity).is_some()));
         let mut row = first_row;
         let mut rest = entities;
         while let Some(&first) = rest.first() {
-            // As many as are in one page, if their indices are contiguous, as those of entities that were created together are.
+            // Entities that were created together often have contiguous indices. Those of one page are then written together.
             let start = first.index() as usize % PAGE_SLOTS;
             let (now, later) = rest.split_at((PAGE_SLOTS - start).min(rest.len()));
             if is_id_range(now) {
@@ -367,11 +369,11 @@ impl EntityTable {
     pub(crate) fn free(&mut self, entity: Entity) {
         debug_assert!(self.locate(entity).is_some(), "{entity} does not exist");
         let slot = SlotMut::new(self.slot_mut(entity.index()));
-        // SAFETY: the slot was just opened.
+        // SAFETY: the slot was just opened for the entity.
         unsafe { self.free_open(slot, entity) };
     }
 
-    /// Frees the ids of existing entities, one after the other.
+    /// Frees the ids of existing entities in order.
     pub(crate) fn free_rows(&mut self, entities: &[Entity]) {
         let Some(first) = entities.first() else { return };
         if self.free_id_range(entities) {
@@ -381,13 +383,13 @@ impl EntityTable {
         let mut slots = self.pages[page as usize].slots_mut();
         let mut next = self.first_free.get();
         for entity in entities {
-            // Usually the page is the same.
+            // Usually the entity is in the same page as the previous one.
             if entity.index() >> PAGE_SHIFT != page {
                 page = entity.index() >> PAGE_SHIFT;
                 slots = self.pages[page as usize].slots_mut();
             }
             let slot = &mut slots[entity.index() as usize % PAGE_SLOTS];
-            // SAFETY: the slot belongs to an existing entity, and so is initialised.
+            // SAFETY: the entity exists, so its slot is initialised.
             let slot = unsafe { slot.assume_init_mut() };
             debug_assert!(slot.is_alive() && slot.version == entity.version());
             *slot = EntitySlot { version: next_version(entity.version()), chunk: NONE, row: next };
@@ -397,8 +399,8 @@ impl EntityTable {
         self.living -= entities.len() as u32;
     }
 
-    /// Frees the ids of existing entities, if they have contiguous indices in one page and the same version. Returns whether it
-    /// did.
+    /// Frees the ids of existing entities, if they have contiguous indices in one page and the same version. Returns whether they
+    /// were freed.
     fn free_id_range(&mut self, entities: &[Entity]) -> bool {
         let (first, last) = (entities[0], entities[entities.len() - 1]);
         if first.index() >> PAGE_SHIFT != last.index() >> PAGE_SHIFT || !is_id_range(entities) {
@@ -407,7 +409,7 @@ impl EntityTable {
         let slots = self.pages[(first.index() >> PAGE_SHIFT) as usize].slots_mut();
         let slots = &mut slots[first.index() as usize % PAGE_SLOTS..][..entities.len()];
         let version = next_version(first.version());
-        // Each slot leads to the one that was freed before it.
+        // Each slot links to the slot that was freed before it.
         let mut before = first.index().wrapping_sub(1);
         for slot in slots.iter_mut() {
             slot.write(EntitySlot { version, chunk: NONE, row: before });
@@ -419,8 +421,8 @@ impl EntityTable {
         true
     }
 
-    /// Removes all entities. The next ones have the indices 0, 1, 2, and so on, with other versions. Reserved ids are lost: no
-    /// entity will have them.
+    /// Removes all entities. The next entities have the indices 0, 1, 2 and so on, with other versions. Reserved ids are lost: no
+    /// entity will ever have them.
     pub(crate) fn clear(&mut self) {
         if self.reserved.get() != 0 {
             self.forget_reserved();
@@ -430,11 +432,11 @@ impl EntityTable {
         self.living = 0;
     }
 
-    /// Creates a table with the same entities in the same places, and the same future ids.
+    /// Creates a table with the same entities at the same locations, which creates the same ids in the future.
     ///
     /// # Complexity
     ///
-    /// Linear in the number of pages. A page is copied later, when one of the two tables writes to it.
+    /// Linear in the number of pages. A page is copied when one of the two tables first writes to it.
     pub(crate) fn fork(&mut self) -> Self {
         self.flush_pending();
         Self {
@@ -449,13 +451,13 @@ impl EntityTable {
         }
     }
 
-    /// Copies everything that is still shared with forks.
+    /// Copies all pages that are still shared with forks.
     pub(crate) fn unshare(&mut self) {
         self.pages.iter_mut().for_each(Page::unshare);
     }
 
-    /// Sets the version of a slot below the high-water mark, to test what happens when versions wrap around. The id of an
-    /// entity in it changes.
+    /// Sets the version of a slot below the high-water mark, for tests of versions that wrap around. The id of the entity in the
+    /// slot changes.
     #[cfg(test)]
     pub(crate) fn set_version(&mut self, index: u32, version: u32) {
         assert_ne!(version, 0);
@@ -470,12 +472,12 @@ impl EntityTable {
         unsafe { self.used_slot_mut(index) }
     }
 
-    /// Returns the slots of contiguous indices below `known`, all in one page.
+    /// Returns the slots of contiguous indices below `known` in one page, mutably.
     fn used_slots_mut(&mut self, first: u32, count: usize) -> &mut [EntitySlot] {
         assert!(first as usize + count <= self.known as usize);
         let slots = self.pages[(first >> PAGE_SHIFT) as usize].slots_mut();
         let slots = &mut slots[first as usize % PAGE_SLOTS..][..count];
-        // SAFETY: the slots of all indices below `known` are initialised.
+        // SAFETY: slots of indices below `known` are initialised.
         unsafe { slots.assume_init_mut() }
     }
 
@@ -496,8 +498,8 @@ impl EntityTable {
         debug_assert!(index < self.known);
         // SAFETY: all indices below `known` have pages.
         let page = unsafe { self.pages.get_unchecked((index >> PAGE_SHIFT) as usize) };
-        // SAFETY: slots of indices below `known` are initialised. They are not written meanwhile: that takes the only reference
-        // to the page, and `&mut self`.
+        // SAFETY: slots of indices below `known` are initialised. They are not written meanwhile, because a write takes an
+        // unshared page and `&mut self`.
         unsafe { page.first().add(index as usize % PAGE_SLOTS).read() }
     }
 
@@ -525,7 +527,7 @@ fn no_room() -> ! {
 }
 
 impl EntityTable {
-    /// Checks the whole table, and returns what is wrong with it.
+    /// Checks the invariants of the whole table. Returns a message for the first violation.
     pub(crate) fn check(&self) -> Result<(), String> {
         let Self { high_water, known, ref pages, .. } = *self;
         holds!(high_water <= known, "{high_water} indices are used, of {known}");
@@ -547,7 +549,7 @@ impl EntityTable {
         self.check_chain()
     }
 
-    /// Checks that the chain of free slots leads through all of them.
+    /// Checks that the free list contains all free slots.
     fn check_chain(&self) -> Result<(), String> {
         let mut left = self.first_fresh() - self.living - self.reserved.get();
         let mut index = self.first_free.get();
@@ -591,19 +593,19 @@ impl EntityTable {
         }
     }
 
-    /// Returns whether both tables share the memory of a page.
+    /// Returns whether both tables share the memory of the page with this number.
     fn shares_page(&self, other: &Self, number: usize) -> bool {
         let page = |table: &Self| table.pages.get(number).map(Page::first);
         page(self).is_some() && page(self) == page(other)
     }
 
-    /// Returns the version of the entity with an index.
+    /// Returns the version of the entity with an index, if the entity exists.
     fn living_version(&self, index: u32) -> Option<u32> {
         let slot = (index < self.high_water).then(|| self.slot(index))?;
         slot.is_alive().then_some(slot.version)
     }
 
-    /// Iterates over the ids of the free list, which are used next.
+    /// Iterates over the ids in the free list, in the order in which they will be used.
     fn free_ids(&self) -> impl Iterator<Item = Entity> {
         let mut next = self.first_free.get();
         iter::from_fn(move || {
@@ -615,14 +617,14 @@ impl EntityTable {
     }
 
     /// Writes everything that determines future ids: the free list in order, and the versions of fresh indices. Two tables that
-    /// write the same create the same ids.
+    /// write the same numbers create the same ids.
     ///
-    /// Sharing of pages makes no difference.
+    /// Whether pages are shared makes no difference.
     pub(crate) fn hash_free(&self, write: &mut dyn FnMut(u64)) {
         write(self.first_fresh().into());
         write((self.first_fresh() - self.living - self.reserved.get()).into());
         self.free_ids().for_each(|id| write(id.to_bits()));
-        // Most fresh indices were never used. They have the version 1, which is not written.
+        // Most fresh indices were never used. Their version is 1, which is not written.
         for index in self.first_fresh()..self.known {
             let version = self.slot(index).version_if_dead();
             if version != 1 {

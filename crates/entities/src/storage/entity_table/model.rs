@@ -7,13 +7,13 @@ use proptest::prelude::*;
 use super::tests::allocate_in;
 use super::*;
 
-/// A model of a table, as simple as possible.
+/// A simple model of an entity table.
 #[derive(Clone, Default)]
 struct Model {
-    /// The version of each index that ever was used, or was given another one.
+    /// The version of each index that was ever used.
     versions: Vec<u32>,
     living: BTreeMap<u32, Location>,
-    /// The last is used next.
+    /// The free indices. The last one is used next.
     free: Vec<u32>,
     high_water: u32,
 }
@@ -37,7 +37,7 @@ impl Model {
         id
     }
 
-    /// The next entities get these ids.
+    /// Puts reserved ids on the free list, so that the next entities get them in this order.
     fn hand_out(&mut self, ids: &[Entity]) {
         self.free.extend(ids.iter().rev().map(|id| id.index()));
     }
@@ -90,22 +90,23 @@ struct Pair {
 enum Call {
     Allocate(u32),
     AllocateRows(u32, u32),
-    /// Reserves ids, creates other entities meanwhile, and then those, the second half first.
+    /// Reserves ids, creates other entities, and then creates the entities with the second half of the reserved ids, and with the
+    /// first half.
     Promise(u32, u32),
     Relocate(usize, u32),
     Free(usize),
-    /// A number of indices from the first on, at a fixed distance.
+    /// Frees entities: the position of the first one, their number, and the distance between them.
     FreeRows(usize, usize, usize),
-    /// Gives a living entity one of the last versions.
+    /// Gives a living entity one of the last versions before the wrap-around.
     Age(usize),
     Clear,
-    /// Goes on with a fork, and keeps the table.
+    /// Continues with a fork of the table, and keeps the table.
     Fork,
-    /// Goes on with one that was kept.
+    /// Continues with a kept table.
     Switch(usize),
-    /// Drops one that was kept.
+    /// Drops a kept table.
     Forget(usize),
-    /// Compares with one that was kept.
+    /// Compares the table with a kept table.
     Diff(usize),
 }
 
@@ -129,7 +130,7 @@ fn any_call() -> impl Strategy<Value = Call> {
     ]
 }
 
-/// One of the living entities, if there are any.
+/// Returns one of the living entities, if there are any.
 fn pick(model: &Model, which: usize) -> Option<Entity> {
     let which = which.checked_rem(model.living.len())?;
     model.living.keys().nth(which).map(|&index| model.entity(index))
@@ -156,7 +157,7 @@ fn promise(pair: &mut Pair, promised: u32, meanwhile: u32) {
             let again = pair.table.release_reserved(&[first]);
             assert_eq!(again, Err(first), "it is set aside no more");
         }
-        // And some ids that are not reserved.
+        // Three more entities are created than ids were released.
         allocate_rows(pair, part.len() as u32 + 3, 2);
     }
 }
@@ -164,7 +165,7 @@ fn promise(pair: &mut Pair, promised: u32, meanwhile: u32) {
 fn free_rows(pair: &mut Pair, first: usize, rows: usize, step: usize) {
     let entities = pair.model.entities();
     let Some(first) = first.checked_rem(entities.len()) else { return };
-    // Steps that have no divisor in common with the length visit each once.
+    // A step that is coprime to the length visits each entity at most once.
     let step = (step..).find(|&step| greatest_divisor(step, entities.len()) == 1).unwrap_or(1);
     let freed: Vec<_> = (0..rows.min(entities.len()))
         .map(|row| entities[(first + row * step) % entities.len()])
@@ -265,11 +266,11 @@ fn run(calls: &[Call]) {
         }
         check(&pair);
     }
-    // What others wrote has not reached them.
+    // Kept tables are not changed by writes to their forks.
     kept.iter().for_each(check);
 }
 
-/// The number of scripts that are run, in a second or two. `PROPTEST_CASES` sets another.
+/// The configuration with the number of scripts to run, which take a second or two. `PROPTEST_CASES` overrides it.
 fn config() -> ProptestConfig {
     let config = ProptestConfig::default();
     if std::env::var_os("PROPTEST_CASES").is_some() {

@@ -1,10 +1,11 @@
 //! Reserved ids: ids of entities that do not exist yet.
 //!
-//! Recorded commands name entities that are created at playback. So the next id can be reserved: no other entity gets it. At
-//! playback, it is put at the head of the free list, and the next entity that is created has it.
+//! Recorded commands refer to entities that are created at playback. For that, the next id can be reserved, so that no other
+//! entity gets it. At playback, the id is put at the head of the free list, and the next entity that is created gets it.
 //!
-//! Reserving takes `&self`, while jobs may be reading slots: the head of the free list, or the first fresh index, moves on, and
-//! the id is *pending*. Before that matters, [`flush_pending`](EntityTable::flush_pending) marks the slots.
+//! Reserving takes `&self`, while jobs may be reading slots. It advances the head of the free list or the first fresh index, and
+//! the id is *pending*. [`flush_pending`](EntityTable::flush_pending) marks the slots of pending ids, before an operation that
+//! depends on their state.
 //!
 //! The bevy counterpart is `Entities::reserve_entity` and `flush`.
 
@@ -14,7 +15,7 @@ use super::page::{
 use super::{EntityTable, INDICES, Location, NONE, no_room};
 use crate::entity::{Entity, is_id_range};
 
-/// The row of reserved slots. Not a valid index.
+/// The row of a reserved slot. It is not a valid index.
 const RESERVED: u32 = NONE - 1;
 
 impl EntitySlot {
@@ -53,11 +54,11 @@ impl EntityTable {
         Entity::from_parts(index, self.fresh_version(index))
     }
 
-    /// Reserves the ids of the next `count` entities, in their order.
+    /// Reserves the ids of the next `count` entities, in order, and appends them to `ids`.
     ///
     /// # Panics
     ///
-    /// If there is not enough [room](Self::room). Some ids are reserved then.
+    /// If there is not enough [room](Self::room). In that case some ids may already be reserved.
     #[track_caller]
     pub(crate) fn reserve_many(&self, count: usize, ids: &mut Vec<Entity>) {
         ids.reserve(count);
@@ -66,7 +67,7 @@ impl EntityTable {
             ids.push(self.reserve());
             left -= 1;
         }
-        // All further indices were never used.
+        // All further fresh indices were never used.
         let first = self.first_fresh();
         if left > (INDICES - first) as usize {
             no_room();
@@ -80,11 +81,11 @@ impl EntityTable {
         self.reserved.set(self.reserved.get() + left);
     }
 
-    /// Reserves the ids of the next `count` entities, in their order, and marks their slots at once.
+    /// Reserves the ids of the next `count` entities, in order, marks their slots immediately, and appends the ids to `ids`.
     ///
     /// # Panics
     ///
-    /// If there is not enough [room](Self::room). No id is reserved then.
+    /// If there is not enough [room](Self::room). In that case no id is reserved.
     #[track_caller]
     pub(crate) fn reserve_many_mut(&mut self, count: usize, ids: &mut Vec<Entity>) {
         self.require(count);
@@ -104,16 +105,16 @@ impl EntityTable {
         self.reserved.set(self.reserved.get() + count as u32);
     }
 
-    /// Puts reserved ids at the head of the free list: the next entities get them, in this order.
+    /// Puts reserved ids at the head of the free list, so that the next entities get them in this order.
     ///
     /// # Errors
     ///
-    /// An id that was not reserved, or occurs twice. Nothing has changed then.
+    /// Returns an id that was not reserved, or that occurs twice. In that case nothing has changed.
     pub(crate) fn release_reserved(&mut self, ids: &[Entity]) -> Result<(), Entity> {
         self.flush_pending();
         let mut next = self.first_free.get();
         let mut left = ids;
-        // Usually they are contiguous, and are linked page by page.
+        // Usually the ids are contiguous. They are then linked page by page.
         if ids.last().is_some_and(|last| last.index() < self.high_water) && is_id_range(ids) {
             while let Some(last) = left.last() {
                 let in_page = (last.index() as usize % PAGE_SLOTS + 1).min(left.len());
@@ -152,7 +153,7 @@ impl EntityTable {
         Ok(())
     }
 
-    /// Creates an entity with a reserved id, whose slot is marked.
+    /// Creates an entity with a reserved id whose slot is marked.
     #[inline]
     pub(crate) fn place_reserved(&mut self, id: Entity, location: Location) {
         let slot = self.slot_mut(id.index());
@@ -162,8 +163,8 @@ impl EntityTable {
         self.living += 1;
     }
 
-    /// Skips the entity that would get an id, as if it was created and destroyed: the id is reserved, or free. Returns whether
-    /// it was.
+    /// Consumes a reserved or free id, as if its entity had been created and destroyed. Returns `false` if the id is neither
+    /// reserved nor free.
     pub(crate) fn consume_id(&mut self, id: Entity) -> bool {
         self.flush_pending();
         if id.index() >= self.high_water {
@@ -200,7 +201,7 @@ impl EntityTable {
         indices
     }
 
-    /// Returns whether the slot of an id is marked as reserved. All are, once pending ones were flushed.
+    /// Returns whether the slot of an id is marked as reserved. Slots of pending ids are not marked before they are flushed.
     #[inline]
     pub(crate) fn is_marked_reserved(&self, id: Entity) -> bool {
         id.index() < self.high_water && {
@@ -216,7 +217,7 @@ impl EntityTable {
             let slot = self.slot_mut(index);
             *slot = EntitySlot::reserved(slot.version);
         }
-        // Keeps the memory.
+        // The list is put back, so that its memory is reused.
         *self.pending.get_mut() = pending;
         let fresh = self.pending_fresh.take();
         if fresh > 0 {
@@ -224,10 +225,10 @@ impl EntityTable {
         }
     }
 
-    /// Marks fresh indices as reserved, from the first on, and calls a function with each id.
+    /// Marks the next `count` fresh indices as reserved, and calls `each` with each id.
     fn mark_fresh(&mut self, count: usize, mut each: impl FnMut(Entity)) {
         let mut left = count;
-        // As many at a time as are in one page.
+        // Each pass covers indices of one page.
         while left > 0 {
             let first = self.high_water;
             if first == self.known && first.is_multiple_of(PAGE_SLOTS as u32) {
@@ -237,7 +238,7 @@ impl EntityTable {
             let start = first as usize % PAGE_SLOTS;
             let mut most = (PAGE_SLOTS - start).min(left);
             if first < known {
-                // Indices that were never used follow in the next turn.
+                // Indices that were never used are marked in the next pass.
                 most = most.min((known - first) as usize);
                 for (slot, index) in self.used_slots_mut(first, most).iter_mut().zip(first..) {
                     let version = slot.version_if_dead();
@@ -257,7 +258,7 @@ impl EntityTable {
         }
     }
 
-    /// Makes sure that no entity ever gets a reserved id, before the table is cleared.
+    /// Ensures that no entity ever gets one of the reserved ids. The caller is about to clear the table.
     pub(super) fn forget_reserved(&mut self) {
         self.flush_pending();
         for index in 0..self.high_water {
@@ -269,28 +270,29 @@ impl EntityTable {
         self.reserved.set(0);
     }
 
-    /// Returns the first fresh index that is not pending.
+    /// Returns the first fresh index that is not reserved.
     pub(super) fn first_fresh(&self) -> u32 {
         self.high_water + self.pending_fresh.get()
     }
 
-    /// Returns the version of the entity that will have a fresh index.
+    /// Returns the version that the first entity with a fresh index will have.
     fn fresh_version(&self, index: u32) -> u32 {
-        // The first entity of an index has the version 1.
+        // The first entity with an index has the version 1.
         if index < self.known { self.slot(index).version_if_dead() } else { 1 }
     }
 }
 
-/// A preview of the ids of the next entities, in their order.
+/// A preview of the ids of the next entities, in order.
 pub(crate) struct NextIds {
-    /// The first index, if all are contiguous and were never used. A list would have to be read while chunks are written.
+    /// The first index, if all indices are contiguous and have the version 1. Otherwise `None`. It saves reading a list while
+    /// chunks are written.
     fresh: Option<u32>,
-    /// All ids, otherwise.
+    /// All ids, if `fresh` is `None`.
     list: Vec<Entity>,
 }
 
 impl NextIds {
-    /// Returns one of the ids.
+    /// Returns the id at a position.
     #[inline]
     pub(crate) fn get(&self, at: usize) -> Entity {
         match self.fresh {
@@ -299,7 +301,7 @@ impl NextIds {
         }
     }
 
-    /// Returns the list, emptied, for reuse.
+    /// Clears the list and returns it, so that its memory can be reused.
     pub(crate) fn into_list(mut self) -> Vec<Entity> {
         self.list.clear();
         self.list
@@ -307,10 +309,10 @@ impl NextIds {
 }
 
 impl EntityTable {
-    /// Returns the ids of the next `count` entities, in their order. `list` is empty, and may be used as memory.
+    /// Returns the ids of the next `count` entities, in order. `list` is empty, and provides memory for the result.
     pub(crate) fn next_ids(&self, count: usize, mut list: Vec<Entity>) -> NextIds {
         let fresh = |count| (self.first_fresh()..).take(count);
-        // The first entity of an index has the version 1.
+        // The first entity with an index has the version 1.
         let version = |index| self.slot_version(index).unwrap_or(1);
         let used = self.known.saturating_sub(self.first_fresh()) as usize;
         if self.first_free.get() == NONE && fresh(used.min(count)).all(|index| version(index) == 1)

@@ -14,12 +14,12 @@ fn entity(index: u32, version: u32) -> Entity {
     Entity::from_parts(index, version)
 }
 
-/// Creates entities in rows of chunk 0.
+/// Creates entities in the first rows of chunk 0.
 fn allocate(table: &mut EntityTable, count: u32) -> Vec<Entity> {
     allocate_in(table, 0, 0, count)
 }
 
-/// Creates entities in rows of a chunk.
+/// Creates entities in contiguous rows of a chunk.
 pub(super) fn allocate_in(
     table: &mut EntityTable,
     chunk: u32,
@@ -29,7 +29,7 @@ pub(super) fn allocate_in(
     let upcoming = table.next_ids(count as usize, Vec::new());
     let mut ids = Vec::with_capacity(count as usize);
     table.allocate_rows(&mut ids.spare_capacity_mut()[..count as usize], chunk, first_row);
-    // SAFETY: this number of ids was written.
+    // SAFETY: `allocate_rows` has written `count` ids.
     unsafe { ids.set_len(count as usize) };
     table.check().unwrap();
     assert!(ids.iter().enumerate().all(|(at, &id)| id == upcoming.get(at)));
@@ -42,7 +42,7 @@ fn future(table: &EntityTable) -> Vec<u64> {
     told
 }
 
-/// The created and destroyed entities.
+/// Returns the created and the destroyed entities.
 fn diff(old: &EntityTable, new: &EntityTable) -> (Vec<Entity>, Vec<Entity>) {
     let (mut created, mut destroyed) = (Vec::new(), Vec::new());
     EntityTable::diff(old, new, &mut created, &mut destroyed);
@@ -72,7 +72,7 @@ fn only_living_entities_are_found() {
     }
     let made = allocate(&mut table, 2);
     table.free(made[0]);
-    // Dead, to come, never used, in a page that is not there, and a placeholder.
+    // A destroyed entity, a future one, two wrong versions, an unused index, a page that does not exist, and a placeholder.
     for (index, version) in [(0, 1), (0, 2), (1, 0), (1, 2), (2, 1), (PAGE, 1), (1 << 31, 1)] {
         assert_eq!(table.locate(entity(index, version)), None, "{index}v{version}");
     }
@@ -105,7 +105,7 @@ fn rows_are_made_as_one_by_one_from_the_chain_first_and_over_pages() {
     assert_eq!(diff(&bulk, &single), (vec![], vec![]));
     assert_eq!(future(&bulk), future(&single));
     assert_eq!(bulk.high_water, 2 * PAGE + 106);
-    // Nothing, and less than the chain has.
+    // No entities, and fewer than the free list has.
     bulk.free_rows(&in_bulk[..4]);
     assert_eq!(allocate(&mut bulk, 0), []);
     assert_eq!(allocate(&mut bulk, 1), [entity(3, 3)]);
@@ -147,7 +147,7 @@ fn versions_go_around_and_leave_out_that_of_null() {
     table.set_version(0, u32::MAX);
     table.free_rows(&[entity(0, u32::MAX), entity(1, u32::MAX)]);
     assert_eq!(allocate(&mut table, 2), [entity(1, 1), entity(0, 1)]);
-    // Also by clearing.
+    // Clearing also skips the version of the null entity.
     table.set_version(1, u32::MAX);
     table.clear();
     assert_eq!(allocate(&mut table, 2), [entity(0, 2), entity(1, 1)]);
@@ -162,7 +162,7 @@ fn after_clearing_ids_begin_at_zero_with_other_versions() {
     table.check().unwrap();
     assert_eq!((table.living(), table.high_water), (0, 0));
     assert!(made.iter().all(|&entity| table.locate(entity).is_none()));
-    // Those that were alive, and the one that was dead, have their second version; the last was never used.
+    // Indices whose entity was alive or destroyed have their second version. The last index was never used.
     let again = allocate(&mut table, PAGE + 4);
     let expected = (0..PAGE + 3).map(|index| entity(index, 2)).chain([entity(PAGE + 3, 1)]);
     assert!(again.iter().copied().eq(expected));
@@ -176,7 +176,7 @@ fn clearing_twice_lets_nobody_die_twice() {
     allocate(&mut table, PAGE + 1);
     table.clear();
     table.clear();
-    // Only the first page comes back in between.
+    // Before the third call of `clear`, only the first index is used again.
     assert_eq!(allocate(&mut table, 1), [entity(0, 2)]);
     table.clear();
     let again = allocate(&mut table, PAGE + 1);
@@ -194,7 +194,7 @@ fn a_cleared_table_has_the_same_future_as_one_without_living_entities() {
     let told = future(&table);
     assert_eq!(told[..3], [0, 0, entity(0, 2).to_bits()]);
     assert_eq!(told.len(), 2 + made.len());
-    // The first slot is used for an entity that is gone again.
+    // In the fork, the first slot is used for an entity that is destroyed again.
     let mut other = table.fork();
     let first = other.allocate(at(0, 0));
     assert_ne!(future(&other), told);
@@ -213,7 +213,7 @@ fn a_fork_is_another_table_with_the_same_entities() {
     let made = allocate(&mut table, PAGE + 5);
     let mut fork = table.fork();
     assert_eq!(diff(&table, &fork), (vec![], vec![]));
-    // Both write to both pages.
+    // Both tables write to both pages.
     table.free(made[0]);
     table.relocate(made[PAGE as usize], at(1, 1));
     fork.relocate(made[0], at(2, 2));
@@ -240,7 +240,7 @@ fn only_the_pages_that_are_written_are_copied() {
     assert_eq!(memory(&fork), before);
     assert_eq!((after[0], after[2]), (before[0], before[2]));
     assert_ne!(after[1], before[1]);
-    // Who is alone again does not copy.
+    // A table that is the only owner again does not copy.
     drop(fork);
     table.free(made[0]);
     assert_eq!(memory(&table), after);
@@ -279,7 +279,7 @@ fn differences_are_told_by_rising_index() {
     assert_eq!(created.len(), 4 + PAGE as usize);
     assert!(later.iter().all(|entity| created.contains(entity)));
     assert_eq!(diff(&new, &old), (destroyed, created));
-    // All of them are gone from a table that was cleared, whether it goes on or not.
+    // All entities are destroyed in a table that was cleared, whether or not it creates new ones.
     let mut cleared = old.fork();
     cleared.clear();
     assert_eq!(diff(&old, &cleared), (vec![], made.clone()));
@@ -304,7 +304,7 @@ fn forks_go_to_other_threads() {
                 fork.check().unwrap();
                 assert_eq!(fork.living(), made.len() - round - 1);
             });
-            // The fork may be alive, or gone, while this writes to the same pages.
+            // The fork may or may not be dropped already when this writes to the same pages.
             table.free(first);
             table.relocate(last, at(1, 1));
         });

@@ -13,7 +13,7 @@ use crate::storage::archetype::ArchetypeShape;
 use crate::storage::raw_values::prefetch;
 use crate::version::Version;
 
-/// The change version of each component type of a chunk, and the versions of single rows where types are tracked.
+/// The change version of each component type of a chunk, and the versions of single rows for tracked types.
 ///
 /// ```text
 /// address of the row versions, or null   16 bytes
@@ -22,30 +22,31 @@ use crate::version::Version;
 /// …
 /// ```
 ///
-/// It is not in the memory of the chunk, which forks may share. It is not a `Box`, since jobs keep its address.
+/// The versions are not in the memory of the chunk, because forks may share that memory. They are not in a `Box`, because jobs
+/// keep their address.
 pub(crate) struct ChunkVersions {
-    /// One version per type and some spare ones, all initialised. They count only if `uniform` is [`Version::NEVER`].
+    /// One version per type and some spare ones, all initialised. They are valid only if `uniform` is [`Version::NEVER`].
     versions: NonNull<Version>,
     types: u32,
-    /// The version of all types, or [`Version::NEVER`] if they differ.
+    /// The common version of all types, or [`Version::NEVER`] if the versions differ.
     uniform: Cell<Version>,
 }
 
-/// The header before the versions.
+/// The header, which is stored before the versions.
 type Header = Option<RowVersions>;
 
 const _: () = assert!(align_of::<Header>() >= align_of::<Version>());
 
-// SAFETY: it owns its memory, as a box does.
+// SAFETY: `ChunkVersions` owns its memory, as a box does.
 unsafe impl Send for ChunkVersions {}
 
 impl ChunkVersions {
-    /// Versions for no types, without memory.
+    /// Creates versions for no types, without memory.
     fn none() -> Self {
         Self { versions: NonNull::dangling(), types: 0, uniform: Cell::new(Version::NEVER) }
     }
 
-    /// The versions of a chunk of this shape without rows.
+    /// Creates the versions of a chunk of this shape without rows.
     pub(crate) fn new(shape: &ArchetypeShape, pool: &mut MetadataPool) -> Self {
         let tracked = shape.tracked.len();
         let tracking = (tracked > 0).then(|| pool.take_tracking(tracked, shape.capacity));
@@ -63,7 +64,7 @@ impl ChunkVersions {
             return Self::none();
         };
         let header = allocate(bytes).cast::<Header>();
-        // SAFETY: the memory has room for the header, and for the versions behind it: see `bytes`.
+        // SAFETY: the memory has room for the header, and for the versions after it: see `bytes`.
         let versions = unsafe {
             header.write(tracking);
             let versions = header.add(1).cast::<Version>();
@@ -75,7 +76,7 @@ impl ChunkVersions {
         Self { versions, types, uniform: Cell::new(Version::NEVER) }
     }
 
-    /// The size of the memory for this number of types, or `None` if they need none.
+    /// Returns the size of the memory for this number of types, or `None` if there are no types.
     fn bytes(types: u32) -> Option<usize> {
         (types > 0).then(|| {
             let versions = Layout::array::<Version>(room_for(types) as usize);
@@ -84,7 +85,7 @@ impl ChunkVersions {
         })
     }
 
-    /// Returns the memory to the pool, which keeps up to `most` pieces of a size. There are no types left then.
+    /// Returns the memory to the pool, which keeps up to `most` pieces of a size. Afterwards there are no types.
     pub(crate) fn recycle(&mut self, pool: &mut MetadataPool, most: usize) {
         let mut gone = mem::ManuallyDrop::new(mem::replace(self, Self::none()));
         if let Some(tracking) = gone.take_tracking() {
@@ -92,7 +93,7 @@ impl ChunkVersions {
         }
         if let Some(bytes) = Self::bytes(gone.types) {
             let header = gone.header();
-            // SAFETY: the header is initialised, and the memory was allocated for this size. Neither is used afterwards.
+            // SAFETY: the header is initialised, and the memory was allocated with `bytes` bytes. Neither is used afterwards.
             unsafe {
                 header.drop_in_place();
                 pool.give_back(header.cast(), bytes, most);
@@ -100,55 +101,55 @@ impl ChunkVersions {
         }
     }
 
-    /// The address of the header. There are types.
+    /// Returns the address of the header. The caller ensures that there are types.
     #[inline]
     fn header(&self) -> NonNull<Header> {
         debug_assert!(self.types > 0);
-        // SAFETY: the header is before the versions, in the same memory.
+        // SAFETY: there are types, so there is memory, in which the header is directly before the versions.
         unsafe { self.versions.cast::<Header>().sub(1) }
     }
 
-    /// The versions, one per type. They count only if [`is_uniform`](Self::is_uniform) is false.
+    /// Returns the versions, one per type. They are valid only if [`is_uniform`](Self::is_uniform) is false.
     ///
-    /// Cells, since jobs write the versions of different columns at the same time: no version is borrowed by this.
+    /// The result consists of cells, because jobs write the versions of different columns at the same time.
     #[inline]
     fn cells(&self) -> &[Cell<Version>] {
-        // SAFETY: there is an initialised version for each type. All writes go through pointers or cells.
+        // SAFETY: there is an initialised version for each type. All writes are made through pointers or cells.
         unsafe { slice::from_raw_parts(self.versions.as_ptr().cast(), self.types as usize) }
     }
 
-    /// The versions of single rows, if a type is tracked.
+    /// Returns the versions of single rows, if a type is tracked.
     #[inline]
     pub(crate) fn tracking(&self) -> Option<&RowVersions> {
-        // SAFETY: with types there is a header, which is borrowed as `self` is.
+        // SAFETY: if there are types, there is an initialised header. The result borrows `self`.
         if self.types > 0 { unsafe { self.header().as_ref() }.as_ref() } else { None }
     }
 
-    /// The header, if there are types.
+    /// Returns the header mutably, if there are types.
     #[inline]
     fn header_mut(&mut self) -> Option<&mut Header> {
-        // SAFETY: with types there is a header, which is borrowed as `self` is.
+        // SAFETY: if there are types, there is an initialised header. The result borrows `self` mutably.
         if self.types > 0 { Some(unsafe { self.header().as_mut() }) } else { None }
     }
 
-    /// The versions of single rows, if a type is tracked.
+    /// Returns the versions of single rows mutably, if a type is tracked.
     #[inline]
     pub(crate) fn tracking_mut(&mut self) -> Option<&mut RowVersions> {
         self.header_mut()?.as_mut()
     }
 
-    /// Takes the versions of single rows out, if a type is tracked.
+    /// Removes and returns the versions of single rows, if a type is tracked.
     pub(crate) fn take_tracking(&mut self) -> Option<RowVersions> {
         self.header_mut()?.take()
     }
 
-    /// Sets the versions of single rows. There are types, and no such versions yet.
+    /// Sets the versions of single rows. The caller ensures that there are types, and no versions of single rows yet.
     pub(crate) fn set_tracking(&mut self, tracking: RowVersions) {
         *self.header_mut().expect("without types nothing is tracked") = Some(tracking);
     }
 
-    /// Adapts the versions to another archetype. `kept` pairs the old and new columns whose versions are kept; all others of the
-    /// `types` columns get `version`. The versions of single rows were taken out before.
+    /// Adapts the versions to another archetype with `types` columns. `kept` pairs the old and the new columns whose versions are
+    /// kept. All other columns get `version`. The caller has removed the versions of single rows.
     pub(crate) fn rearrange(
         &mut self,
         types: usize,
@@ -156,7 +157,7 @@ impl ChunkVersions {
         version: Version,
         pool: &mut MetadataPool,
     ) {
-        /// More types than entities usually have.
+        /// The maximum number of types for which the versions are rearranged in place. Entities rarely have more.
         const FEW: usize = 16;
 
         debug_assert!(self.tracking().is_none());
@@ -174,13 +175,13 @@ impl ChunkVersions {
             for &(old, new) in kept {
                 cells[new as usize].set(self.version(old));
             }
-            // No limit: there are at most as many pieces of a size as there were chunks with it.
+            // No limit is needed: there are at most as many pieces of a size as there were chunks with it.
             self.recycle(pool, usize::MAX);
             *self = other;
             return;
         }
         if self.uniform.get() == version {
-            // All versions are this one, also those of new columns.
+            // The common version also is that of the new columns.
             self.types = count;
             return;
         }
@@ -188,7 +189,7 @@ impl ChunkVersions {
         for &(old, new) in kept {
             versions[new as usize] = self.version(old);
         }
-        // The memory has the size for this number of types, and is initialised.
+        // The memory has the right size for this number of types, and all its versions are initialised.
         self.types = count;
         for (cell, &version) in self.cells().iter().zip(&versions) {
             cell.set(version);
@@ -196,7 +197,7 @@ impl ChunkVersions {
         self.uniform.set(uniform);
     }
 
-    /// The number of types.
+    /// Returns the number of types.
     pub(crate) fn types(&self) -> usize {
         self.types as usize
     }
@@ -204,7 +205,7 @@ impl ChunkVersions {
     #[inline]
     pub(crate) fn version(&self, column: u32) -> Version {
         assert!(column < self.types);
-        // Checked first, since it is in the cache with the rest of the chunk's metadata.
+        // The common version is checked first, because it is in the cache with the other metadata of the chunk.
         if self.uniform.get() != Version::NEVER {
             return self.uniform.get();
         }
@@ -214,16 +215,16 @@ impl ChunkVersions {
     #[inline]
     pub(crate) fn set_version(&mut self, column: u32, version: Version) {
         assert!(column < self.types);
-        // SAFETY: the column exists, and `self` is borrowed mutably.
+        // SAFETY: the column exists. `self` is borrowed mutably, so nothing else uses the versions.
         unsafe { self.set_version_of(column, version) };
     }
 
-    /// Sets the version of an existing column, through a shared reference: jobs set those of other columns at the same time.
+    /// Sets the version of a column through a shared reference, because jobs set the versions of other columns at the same time.
     ///
     /// # Safety
     ///
     /// - the column exists
-    /// - nothing else uses its version, nor those of other columns unless all were [written out](Self::write_out)
+    /// - nothing else uses the version of the column, nor those of other columns unless all were [written out](Self::write_out)
     #[inline(always)]
     pub(crate) unsafe fn set_version_of(&self, column: u32, version: Version) {
         debug_assert!(column < self.types);
@@ -235,13 +236,14 @@ impl ChunkVersions {
         }
         // SAFETY: the column exists.
         let cell = unsafe { self.cells().get_unchecked(column as usize) };
-        // Jobs on other cores may mark other columns of the chunk: without a write, they keep the cache line.
+        // If the version is equal, it is not written, so that jobs on other cores keep the cache line for the versions of their
+        // columns.
         if cell.get() != version {
             cell.set(version);
         }
     }
 
-    /// Prefetches the versions, and the address of the versions of rows.
+    /// Prefetches the versions of columns, and the address of the versions of rows.
     #[inline(always)]
     pub(crate) fn prefetch(&self) {
         prefetch(self.versions.as_ptr().cast());
@@ -255,7 +257,7 @@ impl ChunkVersions {
         }
     }
 
-    /// Writes the version of each column, so that jobs can set those of different columns without conflicts.
+    /// Writes the common version to each column, so that jobs can set the versions of different columns without conflicts.
     #[inline]
     pub(crate) fn write_out(&self) {
         if self.uniform.get() != Version::NEVER {
@@ -263,13 +265,13 @@ impl ChunkVersions {
         }
     }
 
-    /// Sets the version of an existing column, unless the versions must be [written out](Self::write_out) for that. Returns
-    /// whether it did.
+    /// Sets the version of a column, unless the versions must be [written out](Self::write_out) first. Returns whether it was
+    /// set.
     ///
     /// # Safety
     ///
     /// - the column exists
-    /// - nothing else uses its version, nor those of other columns unless all were [written out](Self::write_out)
+    /// - nothing else uses the version of the column, nor those of other columns unless all were [written out](Self::write_out)
     #[inline(always)]
     pub(crate) unsafe fn set_version_quickly(&self, column: u32, version: Version) -> bool {
         debug_assert!(column < self.types);
@@ -284,29 +286,29 @@ impl ChunkVersions {
         differ
     }
 
-    /// Writes the version of each column, since they are about to differ.
+    /// Writes the common version to each column, because the versions are about to differ.
     #[cold]
     fn write_uniform(&self) {
         let version = self.uniform.replace(Version::NEVER);
         self.cells().iter().for_each(|cell| cell.set(version));
     }
 
-    /// Sets all versions. Returns whether they differed before, or may have.
+    /// Sets the version of all columns. Returns whether the versions differed, or may have differed, before.
     #[inline]
     #[must_use = "`Chunks` keeps a list of uniform chunks"]
     pub(crate) fn set_all(&mut self, version: Version) -> bool {
         self.uniform.replace(version) == Version::NEVER
     }
 
-    /// Returns whether there is one version for all columns, which is not written out.
+    /// Returns whether all columns have a common version that is not written out.
     pub(crate) fn is_uniform(&self) -> bool {
         self.uniform.get() != Version::NEVER
     }
 
-    /// Updates the versions for rows that arrive from another chunk: columns that both chunks have get the later of the two
-    /// versions (`kept` pairs theirs and ours), and the `written` columns get `version`.
+    /// Updates the versions for rows that arrive from another chunk. `kept` pairs the columns of the other chunk with those of
+    /// this chunk, which get the later of the two versions. The `written` columns get `version`.
     ///
-    /// Returns whether the versions differed before, and no longer do.
+    /// Returns whether the versions differed before, and are now equal.
     #[inline(always)]
     #[must_use = "`Chunks` keeps a list of uniform chunks"]
     pub(crate) fn follow(
@@ -316,7 +318,7 @@ impl ChunkVersions {
         written: &[u32],
         version: Version,
     ) -> bool {
-        // Usually all versions of both chunks are the current one already.
+        // Usually all versions of both chunks already are the current version.
         if self.uniform.get() == version && from.uniform.get() == version {
             return false;
         }
@@ -344,7 +346,7 @@ impl ChunkVersions {
     }
 }
 
-/// Returns the number of versions to allocate: some spare ones, so that a chunk that gets a tag usually keeps its memory.
+/// Returns the number of versions to allocate. It includes spare ones, so that a chunk that gets a tag usually keeps its memory.
 fn room_for(types: u32) -> u32 {
     types.next_multiple_of(4)
 }
@@ -363,7 +365,7 @@ impl Drop for ChunkVersions {
     fn drop(&mut self) {
         if let Some(bytes) = Self::bytes(self.types) {
             let header = self.header();
-            // SAFETY: the header is initialised, and the memory was allocated for this size. Neither is used afterwards.
+            // SAFETY: the header is initialised, and the memory was allocated with `bytes` bytes. Neither is used afterwards.
             unsafe {
                 header.drop_in_place();
                 free(header.cast(), bytes);
@@ -372,16 +374,16 @@ impl Drop for ChunkVersions {
     }
 }
 
-/// A set of chunks, by number: those that may have one version for all columns.
+/// A set of chunk numbers that contains all chunks with a common version for all columns.
 ///
-/// Before a job is scheduled, such versions are [written out](ChunkVersions::write_out), one per column. Checking every chunk
-/// would take as long as a job over some hundred of its entities, since the metadata is rarely in the cache. This set is small
-/// enough to be.
+/// Before a job is scheduled, the common version is [written out](ChunkVersions::write_out) to each column. Checking each chunk
+/// would take as long as running a job over some hundred of its entities, because the metadata is rarely in the cache. This set
+/// is small enough to be in the cache.
 ///
-/// **Invariant:** all chunks with one version for all columns are in the set. Others may be, too.
+/// **Invariant:** all chunks with a common version are in the set. It may contain other chunks.
 #[derive(Clone, Default)]
 pub(crate) struct UniformChunks {
-    /// Cells, since jobs that only read are scheduled with a shared reference to the world.
+    /// A bit for each chunk. The words are cells, because jobs that only read are scheduled with a shared reference to the world.
     words: Vec<Cell<u64>>,
 }
 
@@ -393,7 +395,7 @@ impl UniformChunks {
         }
     }
 
-    /// Adds a chunk.
+    /// Adds a chunk to the set.
     #[cold]
     pub(crate) fn note(&mut self, number: u32) {
         *self.words[number as usize / 64].get_mut() |= 1 << (number % 64);
@@ -404,9 +406,9 @@ impl UniformChunks {
         self.words[number as usize / 64].get() >> (number % 64) & 1 != 0
     }
 
-    /// Removes those of `numbers` that are in the set, and calls a function for each.
+    /// Removes `numbers` from the set, and calls a function for each that was in it.
     pub(crate) fn take(&self, numbers: &[u32], mut function: impl FnMut(u32)) {
-        // Jobs usually visit the same chunks again and again, and no chunk was added since.
+        // The set is often empty, because jobs usually visit the same chunks repeatedly.
         if self.words.iter().all(|word| word.get() == 0) {
             return;
         }
@@ -424,49 +426,49 @@ impl UniformChunks {
     }
 }
 
-/// Recycles the memory of chunk metadata, so that opening a chunk rarely allocates.
+/// A pool of memory for chunk metadata, so that creating a chunk rarely allocates.
 ///
-/// Sizes are powers of two, so that few of them serve all archetypes. The alignment is 16 bytes.
+/// Sizes are powers of two, so that a few sizes serve all archetypes. The alignment is 16 bytes.
 #[derive(Default)]
 pub(crate) struct MetadataPool {
-    /// By size, the smallest first. Larger pieces are not kept.
+    /// Free memory by size, beginning with the smallest. Memory of larger sizes is not kept.
     kept: [Vec<NonNull<u8>>; SIZES],
-    /// Row versions, by the number of columns.
+    /// Row versions for reuse, by the number of columns.
     tracked: Vec<Vec<RowVersions>>,
 }
 
 /// The binary logarithm of the smallest size.
 const SMALLEST: u32 = 5;
-/// The number of sizes: up to 4 KiB.
+/// The number of sizes. The largest is 4 KiB.
 const SIZES: usize = 8;
 const ALIGN: usize = 16;
 
-// SAFETY: it owns the memory, as a box does.
+// SAFETY: `MetadataPool` owns its memory, as a box does.
 unsafe impl Send for MetadataPool {}
 
 impl MetadataPool {
-    /// Returns uninitialised memory for `bytes` bytes, which is not zero.
+    /// Returns uninitialised memory of at least `bytes` bytes. `bytes` is not zero.
     pub(crate) fn take(&mut self, bytes: usize) -> NonNull<u8> {
         let kept = self.kept.get_mut(place_of(bytes)).and_then(Vec::pop);
         kept.unwrap_or_else(|| allocate(bytes))
     }
 
-    /// Keeps memory for reuse, or frees it if `most` pieces of the size are kept already.
+    /// Keeps memory for reuse, or frees it if `most` pieces of its size are already kept.
     ///
     /// # Safety
     ///
-    /// - the memory was [taken](Self::take) or [allocated](allocate) for `bytes` bytes, and is not used any more
+    /// - the memory was [taken](Self::take) or [allocated](allocate) with `bytes` bytes, and is not used afterwards
     pub(crate) unsafe fn give_back(&mut self, memory: NonNull<u8>, bytes: usize, most: usize) {
         match self.kept.get_mut(place_of(bytes)) {
             Some(kept) if kept.len() < most => kept.push(memory),
-            // SAFETY: the contract of this function is that of `free`.
+            // SAFETY: both functions have the same contract.
             _ => unsafe { free(memory, bytes) },
         }
     }
 
-    /// Returns row versions for this number of columns, of a chunk without rows.
+    /// Returns row versions with this number of columns, for a chunk without rows.
     pub(crate) fn take_tracking(&mut self, columns: usize, capacity: u32) -> RowVersions {
-        /// The number of candidates that are checked for memory of the right size.
+        /// The number of kept row versions that are checked for memory of the right size.
         const LOOKED_AT: usize = 8;
 
         let Some(kept) = self.tracked.get_mut(columns).filter(|kept| !kept.is_empty()) else {
@@ -479,9 +481,9 @@ impl MetadataPool {
         tracking
     }
 
-    /// Keeps row versions for reuse, or drops them if `most` with as many columns are kept already.
+    /// Keeps row versions for reuse, or drops them if `most` with the same number of columns are already kept.
     pub(crate) fn give_tracking_back(&mut self, mut tracking: RowVersions, most: usize) {
-        /// The number of entries that keep versions per row, which may be half as large as a chunk.
+        /// The number of kept row versions whose versions per row are kept, too. Those may be half as large as a chunk.
         const WHOLE: usize = 64;
 
         let columns = tracking.len();
@@ -498,7 +500,7 @@ impl MetadataPool {
     }
 }
 
-/// Allocates memory for `bytes` bytes, which is not zero.
+/// Allocates memory of at least `bytes` bytes. `bytes` is not zero.
 pub(crate) fn allocate(bytes: usize) -> NonNull<u8> {
     let layout = layout_of(bytes);
     // SAFETY: the layout is not empty.
@@ -506,22 +508,22 @@ pub(crate) fn allocate(bytes: usize) -> NonNull<u8> {
     NonNull::new(memory).unwrap_or_else(|| handle_alloc_error(layout))
 }
 
-/// Frees memory.
+/// Frees memory that was allocated with `bytes` bytes.
 ///
 /// # Safety
 ///
-/// - the memory was [taken](MetadataPool::take) or [allocated](allocate) for `bytes` bytes, and is not used any more
+/// - the memory was [taken](MetadataPool::take) or [allocated](allocate) with `bytes` bytes, and is not used afterwards
 pub(crate) unsafe fn free(memory: NonNull<u8>, bytes: usize) {
-    // SAFETY: memory for this number of bytes is always allocated with this layout.
+    // SAFETY: the memory was allocated with the layout of `bytes` bytes, and is not used afterwards.
     unsafe { dealloc(memory.as_ptr(), layout_of(bytes)) };
 }
 
-/// Returns whether memory for the one size also serves the other.
+/// Returns whether allocations of both sizes have the same layout.
 pub(crate) fn are_alike(bytes: usize, others: usize) -> bool {
     layout_of(bytes) == layout_of(others)
 }
 
-/// Returns the place of a size in the list.
+/// Returns the index of a size in the list of sizes.
 fn place_of(bytes: usize) -> usize {
     (layout_of(bytes).size().ilog2() - SMALLEST) as usize
 }
@@ -535,7 +537,7 @@ impl Drop for MetadataPool {
     fn drop(&mut self) {
         for (at, kept) in self.kept.iter_mut().enumerate() {
             for memory in kept.drain(..) {
-                // SAFETY: the piece has the size of its list, and is not in use.
+                // SAFETY: all memory in a list has the size of the list, and is not used.
                 unsafe { free(memory, 1 << (at + SMALLEST as usize)) };
             }
         }

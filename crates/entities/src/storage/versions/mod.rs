@@ -1,4 +1,4 @@
-//! Change versions: when the components of a chunk, and of single rows, were last written.
+//! Change versions: the version at which the components of a chunk, or of single rows, were last written.
 
 #![expect(unsafe_code, reason = "versions that jobs write through shared references")]
 
@@ -16,12 +16,12 @@ pub(super) use row_versions::RowVersions;
 pub(crate) use row_versions::TrackedColumn;
 
 impl Chunk {
-    /// Returns the place of a column among the tracked ones.
+    /// Returns the position of a column among the tracked columns.
     fn tracked_place(&self, column: u32) -> Option<u32> {
         self.shape().tracked.binary_search(&column).ok().map(|at| at as u32)
     }
 
-    /// Records that the values of contiguous rows were written, or lent out to be.
+    /// Records that the values of contiguous rows were written, or were borrowed mutably.
     #[inline]
     pub(crate) fn note_written(&mut self, column: u32, first: u32, rows: u32, version: Version) {
         // SAFETY: the chunk is borrowed mutably, so nothing else uses the versions of any column.
@@ -32,7 +32,7 @@ impl Chunk {
     ///
     /// # Safety
     ///
-    /// - nothing else uses the versions of the column; nor those of other columns, unless they were written out
+    /// - nothing else uses the versions of the column, nor those of other columns unless they were written out
     #[inline]
     pub(crate) unsafe fn note_written_beside(
         &self,
@@ -41,27 +41,27 @@ impl Chunk {
         rows: u32,
         version: Version,
     ) {
-        // SAFETY: the contract of this function is that of the call.
+        // SAFETY: both functions have the same contract.
         unsafe { self.mark_beside(column, version, |tracked| tracked.mark(first, rows)) };
     }
 
-    /// Records that values of a column were written, if that takes nothing but setting a version. Returns whether it did.
+    /// Records that values of a column were written, if setting one version suffices. Returns whether it was recorded.
     ///
     /// # Safety
     ///
     /// - the column exists
-    /// - nothing else uses the versions of the column; nor those of other columns, unless they were written out
+    /// - nothing else uses the versions of the column, nor those of other columns unless they were written out
     #[inline]
     pub(crate) unsafe fn note_written_quickly(&self, column: u32, version: Version) -> bool {
-        // SAFETY: the contract of this function is that of the call.
+        // SAFETY: both functions have the same contract.
         !self.is_tracked() && unsafe { self.versions.set_version_quickly(column, version) }
     }
 
-    /// Sets the version of a column, and marks rows of it, while jobs may be using other columns.
+    /// Sets the version of a column, and marks rows of it, while jobs may be using other columns of the chunk.
     ///
     /// # Safety
     ///
-    /// - nothing else uses the versions of the column
+    /// - nothing else uses the versions of the column, nor those of other columns unless they were written out
     #[inline(always)]
     unsafe fn mark_beside(
         &self,
@@ -69,7 +69,7 @@ impl Chunk {
         version: Version,
         mark: impl FnOnce(&mut TrackedColumn),
     ) {
-        // SAFETY: the contract of this function is that of both calls.
+        // SAFETY: nothing else uses the versions of the column, and those of other columns are not used or were written out.
         unsafe {
             self.set_version_beside(column, version);
             if self.is_tracked() {
@@ -78,7 +78,8 @@ impl Chunk {
         }
     }
 
-    /// Begins writing rows of a column at this version, if the column is tracked, and marks some of them.
+    /// Sets the version for rows of a column that are marked from now on, and calls `mark`. Does nothing if the column is not
+    /// tracked.
     ///
     /// # Safety
     ///
@@ -92,11 +93,11 @@ impl Chunk {
         }
     }
 
-    /// Records that some of 64 rows were written, enabled or disabled: those with a bit in `rows`.
+    /// Records that the rows with a bit in `rows`, among the 64 rows of a word, were written, enabled or disabled.
     ///
     /// # Safety
     ///
-    /// - nothing else uses the versions of the column; nor those of other columns, unless they were written out
+    /// - nothing else uses the versions of the column, nor those of other columns unless they were written out
     #[inline]
     pub(crate) unsafe fn note_written_bits(
         &self,
@@ -105,24 +106,25 @@ impl Chunk {
         rows: u64,
         version: Version,
     ) {
-        // SAFETY: the contract of this function is that of the call.
+        // SAFETY: both functions have the same contract.
         unsafe { self.mark_beside(column, version, |tracked| tracked.mark_bits(word, rows)) };
     }
 
-    /// Sets the version of a column, which may be that of a chunk component.
+    /// Sets the version of a column, possibly that of a chunk component, while jobs may be using other columns of the chunk.
     ///
     /// # Safety
     ///
-    /// - nothing else uses the versions of the column; nor those of other columns, unless they were written out
+    /// - nothing else uses the versions of the column, nor those of other columns unless they were written out
     #[inline]
     pub(crate) unsafe fn set_version_beside(&self, column: u32, version: Version) {
         assert!((column as usize) < self.versions.types());
-        // SAFETY: the column exists. The rest is the contract of this function.
+        // SAFETY: the column exists. The caller ensures that nothing else uses its version, nor those of other columns unless
+        // they were written out.
         unsafe { self.versions.set_version_of(column, version) };
     }
 
-    /// Records that all values of rows were written. Returns whether the chunk has to be
-    /// [recorded](super::Chunks::note_uniform) as uniform.
+    /// Records that all values of contiguous rows were written. Returns whether the caller has to
+    /// [record](super::Chunks::note_uniform) the chunk as uniform.
     #[must_use = "`Chunks` keeps a list of uniform chunks"]
     pub(crate) fn note_written_rows(&mut self, first: u32, rows: u32, version: Version) -> bool {
         let is_uniform = self.versions.set_all(version);
@@ -130,8 +132,8 @@ impl Chunk {
         is_uniform
     }
 
-    /// Records that rows behind the last are new, with all their values. Returns whether the chunk has to be
-    /// [recorded](super::Chunks::note_uniform) as uniform.
+    /// Records that rows after the last row are new, with all their values. Returns whether the caller has to
+    /// [record](super::Chunks::note_uniform) the chunk as uniform.
     #[inline]
     #[must_use = "`Chunks` keeps a list of uniform chunks"]
     pub(crate) fn note_new(&mut self, first: u32, rows: u32, version: Version) -> bool {
@@ -142,7 +144,7 @@ impl Chunk {
         is_uniform
     }
 
-    /// Records that all values of rows were written. `len` is the number of rows without new ones.
+    /// Records in the row versions that all values of rows were written. `len` is the number of rows without new ones.
     #[inline(never)]
     fn track_all(&mut self, first: u32, rows: u32, version: Version, len: u32) {
         if let Some(tracking) = self.versions.tracking_mut() {
@@ -150,21 +152,21 @@ impl Chunk {
         }
     }
 
-    /// Records that a column is going to be written. If it is tracked, mark the rows in its
-    /// [`TrackedColumn`](Self::tracked_column) before they are lent out.
+    /// Records that a column is about to be written. If the column is tracked, the caller marks rows in its
+    /// [`TrackedColumn`](Self::tracked_column) before it borrows them mutably.
     ///
-    /// Takes a shared reference, since jobs do so for other columns at the same time.
+    /// This takes a shared reference, because jobs call it for other columns at the same time.
     ///
     /// # Safety
     ///
-    /// - nothing else uses the versions of the column; nor those of other columns, unless they were written out
+    /// - nothing else uses the versions of the column, nor those of other columns unless they were written out
     #[inline]
     pub(crate) unsafe fn begin_writing(&self, column: u32, version: Version) {
-        // SAFETY: the contract of this function is that of the call.
+        // SAFETY: both functions have the same contract.
         unsafe { self.mark_beside(column, version, |_| {}) };
     }
 
-    /// Returns the row versions of a column, or null if it is not tracked.
+    /// Returns the address of the row versions of a column, or null if the column is not tracked.
     #[inline]
     pub(crate) fn tracked_column(&self, column: u32) -> *mut TrackedColumn {
         match (self.tracked_place(column), self.versions.tracking()) {
@@ -173,23 +175,24 @@ impl Chunk {
         }
     }
 
-    /// Returns the version at which the value of a row was last written. If the column is not tracked, that of any row counts.
+    /// Returns the version at which the value of a row was last written. If the column is not tracked, returns the version of the
+    /// whole column.
     ///
     /// # Safety
     ///
     /// - the column and the row exist
     /// - nothing records writes to the column meanwhile
     pub(crate) unsafe fn row_version(&self, column: u32, row: u32) -> Version {
-        // Only this column is borrowed: jobs may be using others. SAFETY: the address is null, or that of a tracked column that
-        // nothing changes meanwhile.
+        // Only this column is borrowed, because jobs may be using others.
+        // SAFETY: the address is null, or that of a tracked column that nothing changes meanwhile.
         match unsafe { self.tracked_column(column).as_ref() } {
             Some(tracked) => tracked.version(row),
             None => self.versions.version(column),
         }
     }
 
-    /// Records that rows behind the last have arrived from another chunk. The versions of their values come with them; values
-    /// that the transfer writes are new.
+    /// Records that rows after the last row have arrived from another chunk. Their values keep their versions, and values that
+    /// the transfer writes are new. Returns whether the caller has to [record](super::Chunks::note_uniform) the chunk as uniform.
     #[inline(always)]
     #[must_use = "`Chunks` keeps a list of uniform chunks"]
     pub(crate) fn follow(
@@ -207,7 +210,7 @@ impl Chunk {
         is_uniform
     }
 
-    /// Takes the row versions of rows over from another chunk.
+    /// Copies the row versions of rows that have arrived from another chunk.
     #[inline(never)]
     fn follow_tracked(
         &mut self,
@@ -217,7 +220,7 @@ impl Chunk {
         version: Version,
     ) {
         let kept = &transfer.kept;
-        // SAFETY: the archetype outlives the chunk, which is borrowed.
+        // SAFETY: the archetype outlives the chunk, which is borrowed while the shape is used.
         let shape = unsafe { self.unbound_shape() };
         let tracking = self.versions.tracking_mut().expect("the shape has tracked columns");
         for (at, &column) in (0..).zip(&shape.tracked) {
@@ -232,8 +235,8 @@ impl Chunk {
         }
     }
 
-    /// Takes the row versions out, adapted to the archetype that a transfer leads to. Columns that both archetypes have keep
-    /// their versions; those that the transfer writes are new in all rows.
+    /// Removes the row versions, and adapts them to the archetype that a transfer leads to. Columns that both archetypes have
+    /// keep their versions. Columns that the transfer writes are new in all rows.
     pub(crate) fn take_tracking_for(
         &mut self,
         shape: &ArchetypeShape,

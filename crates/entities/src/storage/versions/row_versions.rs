@@ -1,4 +1,4 @@
-//! The change versions of single rows, for component types that are tracked.
+//! The change versions of single rows, for tracked component types.
 
 #![expect(unsafe_code, reason = "memory whose address jobs keep")]
 
@@ -11,49 +11,50 @@ use crate::storage::row_moves::RowMove;
 use crate::version::Version;
 
 /// The version of each row of a chunk, for each of its [tracked](crate::Component::TRACK_CHANGES) types.
-// Not a `Box`, since jobs keep addresses of columns.
+// The columns are not in a `Box`, because jobs keep their addresses.
 pub(crate) struct RowVersions {
     columns: NonNull<[TrackedColumn]>,
 }
 
 /// The version of each row of a chunk, for one type.
 ///
-/// Usually a system writes all rows or few, and queries ask for the last write. So the rows of the newest version are a mask,
-/// which is quick to write and read. Older rows share one version or, once they differ, have one each:
+/// Usually a system writes all rows or only a few, and queries test for the last write. So the rows of the newest version are
+/// stored as a mask, which is fast to write and to read. Older rows share one version. If they differ, they have one version
+/// each:
 ///
 /// ```text
 /// the mask:    rows that were written at version 17     00100000 00000001 …
 /// the others:  all at version 9                          or      9 9 12 9 16 9 9 9 …
 /// ```
 ///
-/// A write at another version moves the rows of the mask to the others and starts a new mask. A write of all rows needs no
-/// mask. A version per row, always, would be simpler, but double the time of a loop over small values.
+/// A write at another version moves the rows of the mask to the older rows and starts a new mask. A write of all rows needs no
+/// mask. Storing a version per row in all cases would be simpler, but would double the time of a loop over small values.
 ///
-/// **Invariant:** bits of rows behind the last are zero. All existing rows have a version.
+/// **Invariant:** bits after the last row are zero. All existing rows have a version.
 #[derive(Clone)]
 pub(crate) struct TrackedColumn {
     /// The version of the rows in the mask.
     newest: Version,
-    /// The version of all other rows, if it is the same.
+    /// The version of all rows that are not in the mask, if it is the same for all of them.
     all: Version,
-    /// No other row is newer than this.
+    /// An upper bound for the versions of rows that are not in the mask.
     others: Version,
-    /// The number of rows when the mask was begun.
+    /// The number of rows at the last call of `begin`.
     len: u32,
     /// The capacity of the chunk.
     capacity: u32,
     /// False if the mask is empty.
     has_rows: bool,
-    /// One mask, as for enabled bits.
+    /// The mask of rows with the newest version, stored like a mask of enabled bits.
     mask: EnabledMasks,
-    /// The version of each row if the others differ, else empty.
+    /// The version of each row, if the rows that are not in the mask have different versions. Otherwise empty.
     rows: Vec<Version>,
 }
 
-// A write of all rows touches one cache line.
+// A write of all rows accesses one cache line.
 const _: () = assert!(size_of::<TrackedColumn>() <= 64);
 
-// SAFETY: it owns its memory, as a box does, and all fields are `Send`.
+// SAFETY: `RowVersions` owns its memory, as a box does, and all fields of a column are `Send`.
 unsafe impl Send for RowVersions {}
 
 impl RowVersions {
@@ -71,12 +72,12 @@ impl RowVersions {
         self.columns.len()
     }
 
-    /// Returns whether the memory is exactly right for a chunk of this capacity.
+    /// Returns whether the masks of all columns have exactly the size for a chunk of this capacity.
     pub(crate) fn is_for(&self, capacity: u32) -> bool {
         self.columns().iter().all(|column| column.mask.is_for(1, capacity))
     }
 
-    /// Resets the versions to those of a [new](Self::new) chunk, and reuses the memory.
+    /// Resets the versions to those of a [new](Self::new) chunk without rows, and reuses the memory.
     pub(crate) fn renew(&mut self, capacity: u32) {
         for column in self.columns_mut() {
             let TrackedColumn { mut mask, mut rows, .. } =
@@ -97,16 +98,16 @@ impl RowVersions {
     }
 
     fn columns(&self) -> &[TrackedColumn] {
-        // SAFETY: the columns exist as long as `self`, and are borrowed as `self` is.
+        // SAFETY: the columns live as long as `self`, and the result borrows `self`.
         unsafe { self.columns.as_ref() }
     }
 
     fn columns_mut(&mut self) -> &mut [TrackedColumn] {
-        // SAFETY: the columns exist as long as `self`, and are borrowed as `self` is.
+        // SAFETY: the columns live as long as `self`, and the result borrows `self` mutably.
         unsafe { self.columns.as_mut() }
     }
 
-    /// Prefetches the first columns.
+    /// Prefetches the first tracked columns.
     #[inline(always)]
     pub(crate) fn prefetch(&self) {
         prefetch(self.columns.cast::<u8>().as_ptr());
@@ -119,25 +120,25 @@ impl RowVersions {
         unsafe { self.columns.cast::<TrackedColumn>().add(at as usize) }
     }
 
-    /// Returns a column without borrowing others, which jobs may be changing.
+    /// Returns a column without borrowing other columns, which jobs may be changing.
     fn column(&self, at: u32) -> &TrackedColumn {
-        // SAFETY: the column exists as long as `self`, and is borrowed as `self` is.
+        // SAFETY: the column lives as long as `self`, and the result borrows `self`.
         unsafe { self.address(at).as_ref() }
     }
 
-    /// Returns a column mutably without borrowing others, which jobs may be changing.
+    /// Returns a column mutably.
     fn column_mut(&mut self, at: u32) -> &mut TrackedColumn {
         &mut self.columns_mut()[at as usize]
     }
 
-    /// Marks contiguous rows of a column as written. `len` is the number of rows without new ones.
+    /// Marks contiguous rows of a column as written at a version. `len` is the number of rows without new ones.
     pub(crate) fn mark(&mut self, at: u32, first: u32, rows: u32, version: Version, len: u32) {
         let column = self.column_mut(at);
         column.begin(version, len);
         column.mark(first, rows);
     }
 
-    /// Marks contiguous rows as written in all columns. `len` is the number of rows without new ones.
+    /// Marks contiguous rows of all columns as written at a version. `len` is the number of rows without new ones.
     pub(crate) fn mark_all(&mut self, first: u32, rows: u32, version: Version, len: u32) {
         for column in self.columns_mut() {
             column.begin(version, len);
@@ -145,7 +146,7 @@ impl RowVersions {
         }
     }
 
-    /// Adapts row versions to an archetype with other columns. `columns` has the old place of each column, or `None` for a new
+    /// Adapts row versions to an archetype with other columns. `columns` has the old position of each column, or `None` for a new
     /// column, all of whose rows get `version`. Returns `None` if there are no columns.
     pub(crate) fn rearranged(
         old: Option<Self>,
@@ -159,19 +160,19 @@ impl RowVersions {
         let places = new.iter_mut().flat_map(|new| new.columns_mut());
         for (place, column) in places.zip(columns) {
             match column.zip(old.as_mut()) {
-                // Each column is taken at most once, so nothing is copied.
+                // Each old column is used at most once, so it can be moved instead of copied.
                 Some((at, old)) => std::mem::swap(place, &mut old.columns_mut()[at as usize]),
                 None => place.set_all(version),
             }
         }
         if let Some(old) = old {
-            // No limit: there are at most as many as there were chunks.
+            // No limit is needed: there are at most as many row versions as there were chunks.
             memory.give_tracking_back(old, usize::MAX);
         }
         new
     }
 
-    /// Returns the version of a row.
+    /// Returns the version of a row in a column.
     pub(crate) fn version(&self, at: u32, row: u32) -> Version {
         self.column(at).version(row)
     }
@@ -184,7 +185,7 @@ impl RowVersions {
         if from.rows.is_empty() && !from.has_rows {
             return column.set_rows(first, rows, from.all);
         }
-        // Runs of rows with the same version together.
+        // Rows with the same version are copied together.
         let mut done = 0;
         while done < rows {
             let version = from.version(from_first + done);
@@ -195,7 +196,7 @@ impl RowVersions {
         }
     }
 
-    /// Copies the versions of contiguous rows to disjoint ones, or to the same.
+    /// Copies the versions of contiguous rows to other rows. The two ranges are disjoint or equal.
     pub(crate) fn copy_rows(&mut self, from: u32, to: u32, rows: u32) {
         for column in self.columns_mut() {
             column.mask.copy_rows(from, to, rows);
@@ -205,15 +206,15 @@ impl RowVersions {
         }
     }
 
-    /// Clears the bits of removed rows.
+    /// Removes contiguous rows from the masks of all columns, because the rows are removed.
     pub(crate) fn clear_rows(&mut self, first: u32, rows: u32) {
         self.columns_mut()
             .iter_mut()
             .for_each(|column| column.mask.set_all_rows(first, rows, false));
     }
 
-    /// Adds the rows that are newer than a version to a mask with a word for each 64 rows. Bits behind the last row mean
-    /// nothing.
+    /// Sets the bits of rows that are newer than a version in a mask with one word per 64 rows. Bits after the last row have no
+    /// meaning.
     pub(crate) fn add_newer(&self, at: u32, since: Version, into: &mut [u64]) {
         let column = self.column(at);
         let words = column.mask.words(0);
@@ -233,7 +234,7 @@ impl RowVersions {
         }
     }
 
-    /// Checks the invariants, for a chunk with this number of columns, capacity and length.
+    /// Checks the invariants for a chunk with this number of columns, capacity and length.
     pub(crate) fn check(&self, columns: usize, capacity: u32, len: u32) -> Result<(), String> {
         holds!(self.columns.len() == columns, "does not track the types that ask for it");
         let has_room =
@@ -271,7 +272,7 @@ impl TrackedColumn {
         }
     }
 
-    /// Sets the version for rows that are [marked](Self::mark) from now on. `len` is the number of rows.
+    /// Sets the version of rows that are [marked](Self::mark) from now on. `len` is the number of rows.
     #[inline]
     pub(crate) fn begin(&mut self, version: Version, len: u32) {
         if self.newest != version {
@@ -283,7 +284,7 @@ impl TrackedColumn {
         self.len = len;
     }
 
-    /// Moves the rows of the mask to the others.
+    /// Moves the rows of the mask to the older rows, and clears the mask.
     #[inline(never)]
     fn put_aside(&mut self, len: u32) {
         if is_full(self.mask.words(0), len) {
@@ -299,7 +300,7 @@ impl TrackedColumn {
         self.has_rows = false;
     }
 
-    /// Marks contiguous rows as written at the current version.
+    /// Marks contiguous rows as written at the newest version.
     pub(crate) fn mark(&mut self, first: u32, rows: u32) {
         if (first, rows) == (0, self.len) {
             return self.set_all(self.newest);
@@ -308,13 +309,13 @@ impl TrackedColumn {
         self.has_rows = true;
     }
 
-    /// Marks some of 64 rows as written at the current version: those with a bit.
+    /// Marks the rows with a bit in `rows`, among the 64 rows of a word, as written at the newest version.
     pub(crate) fn mark_bits(&mut self, word: u32, rows: u64) {
         self.mask.words_mut(0)[word as usize] |= rows;
         self.has_rows |= rows != 0;
     }
 
-    /// Marks a row as written at the current version.
+    /// Marks a row as written at the newest version.
     #[inline]
     pub(crate) fn mark_row(&mut self, row: u32) {
         self.mask.set(0, row, true);
@@ -332,10 +333,10 @@ impl TrackedColumn {
         }
     }
 
-    /// Sets the version of contiguous rows that have arrived behind the last.
+    /// Sets the version of contiguous rows that have arrived after the last row.
     fn set_rows(&mut self, first: u32, rows: u32, version: Version) {
         if first == 0 {
-            // The first rows set the common version, which usually stays.
+            // The first rows set the common version, which usually remains.
             self.set_all(version);
         } else if self.newest == version {
             set_bits(self.mask.words_mut(0), first, rows, true);
@@ -380,7 +381,7 @@ impl TrackedColumn {
     }
 }
 
-/// Returns whether a mask has all of the first `rows` rows, and there are some.
+/// Returns whether a mask contains all of the first `rows` rows, and `rows` is not zero.
 fn is_full(words: &[u64], rows: u32) -> bool {
     let (whole, rest) = ((rows / 64) as usize, rows % 64);
     rows > 0
@@ -388,7 +389,7 @@ fn is_full(words: &[u64], rows: u32) -> bool {
         && (rest == 0 || words[whole] == (1 << rest) - 1)
 }
 
-/// Returns the bits of up to 64 rows that are newer than a version.
+/// Returns a mask of the rows that are newer than a version. There are at most 64 rows.
 fn newer(rows: &[Version], since: Version) -> u64 {
     (0..).zip(rows).fold(0, |bits, (at, row)| bits | u64::from(row.is_newer_than(since)) << at)
 }
@@ -399,7 +400,7 @@ mod tests {
 
     const CAPACITY: u32 = 150;
 
-    /// Numbers in no order, the same in every run.
+    /// A generator of pseudo-random numbers, which are the same in every run.
     struct Numbers(u64);
 
     impl Numbers {
@@ -438,7 +439,7 @@ mod tests {
                         model.fill(now);
                     }
                     4 if len < CAPACITY => {
-                        // Often one of those that are there, also of those that are noted for all.
+                        // The old version is often that of an existing row, which may be the common version.
                         let old = match numbers.below(2) {
                             0 if len > 0 => model[numbers.below(len) as usize],
                             _ => numbers.below(now) + 1,
@@ -446,7 +447,7 @@ mod tests {
                         let rows = numbers.below((CAPACITY - len).min(9)) + 1;
                         let mut other = RowVersions::new(1, CAPACITY);
                         other.mark(0, 0, CAPACITY, Version::from_number(old), CAPACITY);
-                        // Some of them were written since.
+                        // Some of the rows were written at the current version.
                         let written = numbers.below(rows);
                         other.mark(0, 3, written, Version::from_number(now), CAPACITY);
                         tracking.follow_rows(0, RowMove { from: 3, to: len, rows }, &other, 0);
@@ -456,7 +457,7 @@ mod tests {
                     5 if len > 0 => {
                         let first = numbers.below(len);
                         let rows = numbers.below(len - first) + 1;
-                        // As many of the last as there are take the place of those that go.
+                        // The removed rows are replaced by the last rows, as far as there are enough.
                         let moved = rows.min(len - first - rows);
                         tracking.copy_rows(len - moved, first, moved);
                         tracking.clear_rows(len - rows, rows);
