@@ -40,9 +40,9 @@ use crate::manager::Jobs;
 ///
 /// Filters by enabled state and by change are evaluated when the job runs, not when it is scheduled.
 ///
-/// If the function panics for an entity, the other batches are processed, and jobs that wait for this one because of their
-/// components run. [Completing](ancho_jobs::JobScheduler::try_complete) the handle reports the panic, even if the job was completed
-/// before.
+/// If the function panics for an entity, other entities may be skipped. Jobs that wait for this one only because of their
+/// components still run. [Completing](ancho_jobs::JobScheduler::try_complete) the handle reports the panic, even if the job was
+/// completed before.
 ///
 /// # Panics
 ///
