@@ -71,7 +71,7 @@ impl ChangedColumn {
     }
 }
 
-/// The place of a [`Part`](super::terms::Part) in the chunks of an archetype.
+/// The place of a `Part` in the chunks of an archetype.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
     /// The column, or [`NOWHERE`] if the archetype does not have the component.

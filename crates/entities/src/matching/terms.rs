@@ -21,7 +21,7 @@ pub struct Part {
     pub(crate) bits: bool,
 }
 
-/// The requirement that a [`Part`] sets for matching entities.
+/// The requirement that a `Part` sets for matching entities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Need {
     /// The entity has the component, enabled.
