@@ -208,8 +208,7 @@ pub(crate) struct CachedChunks {
     pub(crate) numbers: Vec<u32>,
     /// For each chunk, one place for each part of the query.
     pub(crate) places: Vec<Place>,
-    /// True if there is a list. There is none if a list would not help: with many chunks, with one archetype, or with filtered
-    /// rows.
+    /// True if there is a list. No list is built if it would not help: with many chunks, with one archetype, or with filtered rows.
     is_there: bool,
     /// The change count of the archetypes at the last query. `times` is the number of queries since the change count has this
     /// value.

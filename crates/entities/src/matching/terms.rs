@@ -375,8 +375,10 @@ impl KnownGroups {
 }
 
 impl Excluded<'_> {
-    /// Returns `true` if a component excludes the entities that have it: it is in the write group of a written component, and the
-    /// query neither names it nor reads the target of one of its groups.
+    /// Returns `true` if a component excludes the entities that have it.
+    ///
+    /// Such a component is in the write group of a written component. The query neither names it nor reads the target of one of its
+    /// groups.
     pub(crate) fn has(&self, ty: ComponentType) -> bool {
         let groups = ty.0.write_groups;
         let is_named = self.named.iter().any(|&(id, _)| Some(id) == ty.0.type_id);

@@ -188,7 +188,7 @@ impl<'w> Runs<'w> {
         (0..self.rows, Self { rows: 0, ..self })
     }
 
-    /// Moves to the next mask word with matching rows. Returns `None` if there is none.
+    /// Moves to the next mask word with matching rows. Returns `None` if no such word is left.
     #[inline(never)]
     pub(crate) fn find_word(self, masks: &Masks<'_>) -> Option<Self> {
         let words = self.rows.div_ceil(u64::BITS);

@@ -267,8 +267,8 @@ pub struct EnabledRef<'w, T> {
 /// Query data that reads and writes the enabled state of a component.
 ///
 /// It matches all entities that have the component, enabled or disabled. The component counts as changed, whether or not the state
-/// changes. Changing the state of an item does not affect which entities the loop visits in the same mask word: the rows are
-/// determined before an item is yielded. Unity's `EnabledRefRW`, which by default matches only entities whose component is enabled.
+/// changes. Changing the state does not affect which entities the loop visits, because the rows are determined before an item is
+/// yielded. Unity's `EnabledRefRW`, which by default matches only entities whose component is enabled.
 ///
 /// # Examples
 ///
