@@ -338,33 +338,33 @@ pub enum FieldKind {
     Bool,
     /// A `char`: a number of four bytes.
     Char,
-    /// An unsigned integer.
+    /// An unsigned 8-bit integer.
     U8,
-    /// An unsigned integer.
+    /// An unsigned 16-bit integer.
     U16,
-    /// An unsigned integer.
+    /// An unsigned 32-bit integer.
     U32,
-    /// An unsigned integer.
+    /// An unsigned 64-bit integer.
     U64,
-    /// An unsigned integer.
+    /// An unsigned 128-bit integer.
     U128,
     /// An unsigned integer of pointer size.
     Usize,
-    /// A signed integer.
+    /// A signed 8-bit integer.
     I8,
-    /// A signed integer.
+    /// A signed 16-bit integer.
     I16,
-    /// A signed integer.
+    /// A signed 32-bit integer.
     I32,
-    /// A signed integer.
+    /// A signed 64-bit integer.
     I64,
-    /// A signed integer.
+    /// A signed 128-bit integer.
     I128,
     /// A signed integer of pointer size.
     Isize,
-    /// A floating-point number.
+    /// A 32-bit floating-point number.
     F32,
-    /// A floating-point number.
+    /// A 64-bit floating-point number.
     F64,
     /// An [`Entity`].
     Entity,

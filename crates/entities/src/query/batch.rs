@@ -654,7 +654,7 @@ impl<'r, D: QueryData> OpenBatch<'r, D> {
         }
     }
 
-    /// Returns the chunk's value of a shared component.
+    /// Returns the chunk's value of a shared component, or `None` if the archetype does not have the component.
     pub(super) fn shared_value(&self, ty: ComponentType) -> Option<&(dyn Any + Send + Sync)> {
         let rows = self.rows_of;
         let index = rows.chunk_index(self.at);
@@ -680,7 +680,7 @@ impl<'r, D: QueryData> OpenBatch<'r, D> {
         }
     }
 
-    /// Returns the chunk's value of a chunk component.
+    /// Returns the chunk's value of a chunk component, or `None` if the archetype does not have the component.
     ///
     /// # Panics
     ///
@@ -695,7 +695,7 @@ impl<'r, D: QueryData> OpenBatch<'r, D> {
         Some(unsafe { value.cast().as_ref() })
     }
 
-    /// Returns the chunk's value of a chunk component for writing.
+    /// Returns the chunk's value of a chunk component for writing, or `None` if the archetype does not have the component.
     ///
     /// # Panics
     ///

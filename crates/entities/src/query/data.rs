@@ -28,7 +28,7 @@ use crate::storage::{Chunk, TrackedColumn, prefetch as fetch_now, prefetch_soon}
 /// | `&mut PerChunk<T>` | `()`: jobs write the value with [`ChunkInJob`](crate::ChunkInJob) | those that have it |
 /// | `&Managed<T>`, `&mut Managed<T>` | the value of a [managed component](crate::ManagedComponent) | those that have it, enabled |
 /// | [`EnabledRef<T>`](crate::EnabledRef), [`EnabledMut<T>`](crate::EnabledMut) | the enabled state of a component | those that have it, enabled or disabled |
-/// | [`TrackedMut<T>`](crate::TrackedMut) | the value, which counts as changed only if it is written | those that have it, enabled |
+/// | [`TrackedMut<T>`](crate::TrackedMut) | the value, which counts as changed only if written | those that have it, enabled |
 /// | `Option<D>` | the item of `D`, or `None` | all |
 /// | `()` | `()` | all |
 /// | tuples of up to 16 | a tuple of the items | those that match all elements |
@@ -179,7 +179,7 @@ pub unsafe trait QueryData: Sized {
     unsafe fn track(_fetch: Self::Fetch, _first: usize, _count: usize, _as_slices: bool) {}
 }
 
-/// Read-only query data. It works with a shared borrow of the world.
+/// Query data whose items can only read. Queries of read-only data need only a shared borrow of the world.
 ///
 /// # Examples
 ///

@@ -72,7 +72,7 @@ pub trait QueryFilter: 'static {
     #[doc(hidden)]
     const OPTIONS: Options = Options::NONE;
 
-    /// Calls the function for each condition.
+    /// Calls the function for each condition of the filter.
     #[doc(hidden)]
     fn terms(each: &mut dyn FnMut(Term));
 }

@@ -65,7 +65,7 @@ pub unsafe trait SplitParts: Sized {
     /// The views of the parts, for as long as the world is borrowed.
     type Views<'w>;
 
-    /// Adds the requirements of each part.
+    /// Adds the parts to a world that is being split.
     #[doc(hidden)]
     fn add_to(splitting: &mut Splitting<'_>);
 
@@ -309,9 +309,9 @@ impl EntityManager {
     /// assert_eq!(world.get::<Health>(orc).unwrap().0, 15);
     /// ```
     ///
-    /// A query of a split can become a [job](Query::job). If the job writes enabled bits or versions that another view of the split
-    /// reads, or reads those that another view writes, scheduling waits until the job is completed, because the other view may be
-    /// in a loop.
+    /// A query of a split can become a [job](Query::job). The job conflicts with another view of the split if one of them writes
+    /// enabled bits or versions that the other reads. Scheduling then waits until the job is completed, because the view may be in
+    /// a loop.
     ///
     /// Two parts that write the same component of different entities:
     ///

@@ -221,7 +221,7 @@ impl<D: ReadableData, F: QueryFilter> Query<'_, D, F> {
     /// #[derive(Component, Clone, Copy)]
     /// struct Health(u32);
     ///
-    /// /// Those who have less than others get a share of what the others have.
+    /// /// Sets the health of all entities to the mean.
     /// fn share(mut all: Query<&mut Health>) {
     ///     let sum: u32 = all.as_read_only().iter().map(|health| health.0).sum();
     ///     let mean = sum / all.count() as u32;

@@ -387,7 +387,7 @@ impl<'w> Walk<'w> {
         (unsafe { D::fetch(view, places) }, chunk)
     }
 
-    /// Returns the source of shared values.
+    /// Returns the source of the chunks' shared values: the tables of the world.
     #[inline(always)]
     pub(super) fn shared_of(&self) -> SharedSource<'w> {
         SharedSource::World { archetypes: self.archetypes, values: self.values }
