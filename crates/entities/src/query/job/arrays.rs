@@ -290,8 +290,8 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
     ///
     /// # Panics
     ///
-    /// With A0076 if the query or its data depends on enabled state, or the query filters by change. Also if chunks are shared with
-    /// a fork, and memory for copies runs out.
+    /// With A0076 if the query filters by enabled state or by change, or if its data writes enabled state or has an optional
+    /// enableable component. Also if chunks are shared with a fork, and memory for copies runs out.
     #[track_caller]
     pub fn into_array(self) -> QueryArray<'w, D>
     where
