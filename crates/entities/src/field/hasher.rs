@@ -1,32 +1,33 @@
-//! The hash of the state of a world.
+//! [`StateHasher`]: the hash of component values and of the state of a world.
 
 use super::{Field, plain_bytes};
 
-/// The number of bytes mixed per step.
+/// The number of bytes that one step of the hasher consumes.
 const BLOCK: usize = 64;
 
-/// Odd numbers with as many ones as zeros, taken from wyhash.
+/// Constants of wyhash: odd numbers with as many one bits as zero bits.
 const SECRETS: [u64; 4] =
     [0xA076_1D64_78BD_642F, 0xE703_7ED1_A0B4_28DB, 0x8EBC_6AF0_9C88_C6E3, 0x5899_65CC_7537_4CC3];
 
-/// A 64-bit hash that is the same on every machine and in every build.
+/// A 64-bit hasher whose result is the same on every machine and in every build.
 ///
-/// It is a function of the written bytes, however the calls split them: all writes form one stream. Numbers are in little-endian
-/// order, lengths have 64 bits, and every NaN is the same NaN. Write the [length](Self::write_len) before data of variable length.
+/// The hash depends only on the written bytes, and not on how calls divide them: all writes form one stream. Numbers are written in
+/// little-endian order, lengths with 64 bits, and all NaNs with the same bits. Write the [length](Self::write_len) before data of
+/// variable length.
 ///
-/// The result is for comparing states: it detects accidental differences, but does not resist a deliberate search for collisions.
+/// The hash is for comparing states. It detects accidental differences, but does not resist a deliberate search for collisions.
 ///
-/// # How it works
+/// # Algorithm
 ///
-/// It follows the wyhash family. The step multiplies two 64-bit words and folds the 128-bit product to 64 bits by XOR of its
-/// halves. A block of 64 bytes has eight words, which four independent lanes consume:
+/// The algorithm belongs to the wyhash family. Its step multiplies two 64-bit words, and folds the 128-bit product to 64 bits by
+/// XOR of the halves. A block of 64 bytes has eight words, which four independent lanes consume, two words per lane:
 ///
 /// ```text
 /// lane ← lane + fold((lane ^ word) × (next word ^ secret))
 /// ```
 ///
-/// The lane is added since the product is zero if one factor is zero, and earlier input must not be lost. At the end the last block
-/// is padded with zeros, and the lanes are folded into the number of bytes, one after the other.
+/// The old value of the lane is added, because the product is zero if one factor is zero, and earlier input must not be lost. At
+/// the end, the last block is padded with zeros, and the number of bytes is folded with one lane after the other.
 ///
 /// # Examples
 ///
@@ -45,12 +46,12 @@ const SECRETS: [u64; 4] =
 #[derive(Clone, Debug)]
 pub struct StateHasher {
     lanes: [u64; 4],
-    /// The number of blocks the lanes have consumed.
+    /// The number of blocks that the lanes have consumed.
     blocks: u64,
-    /// The number of bytes in the next block, always less than a block.
+    /// The number of bytes in `block`, which is always less than [`BLOCK`].
     filled: u8,
     block: [u8; BLOCK],
-    /// The blocks themselves, if the stream is recorded.
+    /// The bytes of all consumed blocks, if the stream is recorded.
     record: Option<Vec<u8>>,
 }
 
@@ -67,7 +68,7 @@ impl StateHasher {
     #[must_use]
     pub const fn new() -> Self {
         let [first, second, third, fourth] = SECRETS;
-        // No lane starts with its own secret, or two of its words could be swapped.
+        // No lane starts with the secret of its step. Otherwise, swapping the first two words of a lane would not change the hash.
         let lanes = [fourth, first, second, third];
         Self { lanes, blocks: 0, filled: 0, block: [0; BLOCK], record: None }
     }
@@ -153,7 +154,7 @@ impl StateHasher {
         self.push(value.to_le_bytes());
     }
 
-    /// Writes the bits of the number. All NaNs write the same bits; zero and minus zero differ.
+    /// Writes the bits of the number. All NaNs write the same bits. Zero and minus zero write different bits.
     ///
     /// # Examples
     ///
@@ -172,7 +173,7 @@ impl StateHasher {
         self.push(f32_bytes(value));
     }
 
-    /// Writes the bits of the number. All NaNs write the same bits; zero and minus zero differ.
+    /// Writes the bits of the number. All NaNs write the same bits. Zero and minus zero write different bits.
     ///
     /// # Examples
     ///
@@ -188,7 +189,7 @@ impl StateHasher {
         self.push(f64_bytes(value));
     }
 
-    /// Writes a length in 64 bits. Call it before writing the data of that length.
+    /// Writes a length with 64 bits. Call it before writing data of variable length.
     ///
     /// # Examples
     ///
@@ -278,7 +279,7 @@ impl StateHasher {
         stream
     }
 
-    /// Writes a few bytes into the current block if they fit, which holds for 15 of 16 words.
+    /// Writes a few bytes. If they fit in the current block, as 15 of 16 words of four bytes do, this is only a copy.
     #[inline]
     fn push<const N: usize>(&mut self, bytes: [u8; N]) {
         let filled = usize::from(self.filled);
@@ -297,7 +298,7 @@ impl Default for StateHasher {
     }
 }
 
-/// Returns the lanes after one block.
+/// Returns the lanes after they have consumed one block.
 #[inline]
 fn mixed(mut lanes: [u64; 4], block: &[u8; BLOCK]) -> [u64; 4] {
     let (words, _) = block.as_chunks::<8>();
@@ -308,30 +309,30 @@ fn mixed(mut lanes: [u64; 4], block: &[u8; BLOCK]) -> [u64; 4] {
     lanes
 }
 
-/// Returns the product of two words with its halves folded.
+/// Returns the XOR of the two halves of the product of two words.
 #[inline]
 fn folded(a: u64, b: u64) -> u64 {
     let product = u128::from(a) * u128::from(b);
     product as u64 ^ (product >> 64) as u64
 }
 
-/// The relation between the memory of a type and the bytes its values write.
+/// The relation between the memory of a type's values and the bytes that they write to a hasher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stream {
-    /// The values write nothing.
+    /// The values write no bytes.
     Nothing,
-    /// The values write their bytes, on a little-endian machine.
+    /// On a little-endian machine, the values write their bytes as they are in memory.
     Bytes,
-    /// The values consist of `f32`, and write them in the order they have in memory.
+    /// The values consist of `f32` numbers, and write them in their order in memory.
     F32,
-    /// The values consist of `f64`, and write them in the order they have in memory.
+    /// The values consist of `f64` numbers, and write them in their order in memory.
     F64,
-    /// All other types: each field writes itself.
+    /// The bytes differ from the memory: each field is written by its own `hash_state`.
     Fields,
 }
 
 impl Stream {
-    /// Returns the relation for a type that contains both, one after the other.
+    /// Returns the relation for a type that consists of a value of each, one after the other.
     pub(super) const fn and(self, other: Self) -> Self {
         match (self, other) {
             (Self::Nothing, stream) | (stream, Self::Nothing) => stream,
@@ -343,10 +344,10 @@ impl Stream {
     }
 }
 
-/// Writes all values in the fastest way that yields the same hash.
+/// Writes values to a hasher, with the same result as `hash_state` of each value, in the fastest way.
 #[inline]
 pub(super) fn write_values<T: Field>(values: &[T], state: &mut StateHasher) {
-    // Everything here is a compile-time constant except for the remaining loop.
+    // The conditions are compile-time constants, so that one of the branches remains.
     if let (stream, Some(bytes)) = (T::SHAPE.stream, plain_bytes(values))
         && cfg!(target_endian = "little")
     {
@@ -367,9 +368,9 @@ pub(super) fn write_values<T: Field>(values: &[T], state: &mut StateHasher) {
     }
 }
 
-/// Writes words of `N` bytes, transforming each one.
+/// Writes words of `N` bytes, each transformed by a function.
 ///
-/// They go through a buffer, in a loop that vectorises.
+/// The transformed words are collected in a buffer, so that the compiler can vectorise the loop.
 fn write_chunks<const N: usize>(
     bytes: &[u8],
     state: &mut StateHasher,
@@ -384,14 +385,14 @@ fn write_chunks<const N: usize>(
     }
 }
 
-/// Returns the bytes of a number to hash. Rust leaves the bits of a NaN unspecified, so all NaNs are one.
+/// Returns the bytes that a number writes. All NaNs write the same bytes, because Rust leaves the bits of a NaN unspecified.
 #[inline]
 pub(super) fn f32_bytes(value: f32) -> [u8; 4] {
     let bits = if value.is_nan() { 0x7FC0_0000 } else { value.to_bits() };
     bits.to_le_bytes()
 }
 
-/// Returns the bytes of a number to hash. Rust leaves the bits of a NaN unspecified, so all NaNs are one.
+/// Returns the bytes that a number writes. All NaNs write the same bytes, because Rust leaves the bits of a NaN unspecified.
 #[inline]
 pub(super) fn f64_bytes(value: f64) -> [u8; 8] {
     let bits = if value.is_nan() { 0x7FF8_0000_0000_0000 } else { value.to_bits() };

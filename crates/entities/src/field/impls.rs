@@ -1,4 +1,4 @@
-//! `Field` for types of the standard library, of the collections and of `glam`.
+//! Implementations of `Field` for types of the standard library, of `ancho_collections` and of `glam`.
 #![expect(unsafe_code, reason = "says what these types consist of")]
 
 use std::cmp::Ordering;
@@ -21,12 +21,12 @@ use super::{
 };
 use crate::Entity;
 
-/// Implements `Field` for types without entities: a shape, and what a value writes.
+/// Implements `Field` for types without entities. Each entry has a shape, and an expression that writes a value to a hasher.
 ///
-/// The comment of an entry says why its shape is true of the type.
+/// The comment of an entry says why the shape describes the type correctly.
 macro_rules! leaves {
     ($(impl[$($generics:tt)*] $ty:ty = $shape:expr, |$value:pat_param, $state:pat_param| $write:expr;)*) => {$(
-        // SAFETY: the comment of the entry says why the shape is true of the type.
+        // SAFETY: the comment of the macro's entry says why the shape describes the type correctly.
         unsafe impl<$($generics)*> Field for $ty {
             const SHAPE: &'static Shape = &$shape;
 
@@ -64,20 +64,20 @@ macro_rules! unit_field {
 pub(crate) use unit_field;
 
 leaves! {
-    // One byte, declared to have invalid bit patterns.
+    // `bool` has one byte. The shape declares invalid bit patterns.
     impl[] bool = Shape::new::<Self>("bool", FieldKind::Bool), |value, state| state.write_u8(u8::from(*value));
-    // Four bytes, declared to have invalid bit patterns.
+    // `char` has four bytes. The shape declares invalid bit patterns.
     impl[] char = Shape::new::<Self>("char", FieldKind::Char), |value, state| state.write_u32(u32::from(*value));
-    // The kinds are those of the numbers.
+    // The kinds are those of the number types.
     impl[] f32 = Shape::new::<Self>("f32", FieldKind::F32), |value, state| state.write_f32(*value);
     impl[] f64 = Shape::new::<Self>("f64", FieldKind::F64), |value, state| state.write_f64(*value);
-    // One byte, declared to have invalid bit patterns and to change through shared references.
+    // `AtomicBool` has one byte. The shape declares invalid bit patterns, and changes through shared references.
     impl[] AtomicBool = Shape::new::<Self>("AtomicBool", FieldKind::Bool).shared(),
         |value, state| value.load(Atomic::Relaxed).hash_state(state);
-    // Types without bytes.
+    // These types have no bytes.
     impl[] () = Shape::new::<Self>("()", FieldKind::Unit), |_, _| ();
     impl[T: ?Sized + 'static] PhantomData<T> = Shape::new::<Self>("PhantomData", FieldKind::Unit), |_, _| ();
-    // Shapes that promise nothing about the bytes.
+    // These shapes are neither `plain` nor `any_bits`.
     impl[] Duration = Shape::new::<Self>("Duration", FieldKind::Duration), |value, state| {
         state.write_u64(value.as_secs());
         state.write_u32(value.subsec_nanos());
@@ -101,19 +101,19 @@ leaves! {
 
 /// Implements `Field` for a number, its `NonZero`, and its atomic if there is one.
 ///
-/// `$wide` is the type that is written, with the method that writes it.
+/// `$wide` is the type that is written to the hasher, followed by the method that writes it.
 macro_rules! integers {
     ($($number:ident $kind:ident $write:ident($wide:ident) $($atomic:ident)?;)*) => {
         leaves! {$(
-            // The kind is that of the number.
+            // The kind is that of the number type.
             impl[] $number = Shape::new::<Self>(stringify!($number), FieldKind::$kind),
                 |value, state| state.$write(*value as $wide);
-            // It has the layout of the number, and zero bits are invalid, so it does not accept any bits.
+            // `NonZero` has the layout of the number. Zero is invalid, so the shape declares invalid bit patterns.
             impl[] NonZero<$number> =
                 Shape::new::<Self>(concat!("NonZero<", stringify!($number), ">"), FieldKind::$kind).checked(),
                 |value, state| value.get().hash_state(state);
             $(
-                // It has the layout of the number, and is declared to change through shared references.
+                // The atomic has the layout of the number. The shape declares changes through shared references.
                 impl[] $atomic = Shape::new::<Self>(stringify!($atomic), FieldKind::$kind).shared(),
                     |value, state| value.load(Atomic::Relaxed).hash_state(state);
             )?
@@ -136,8 +136,8 @@ integers! {
     isize Isize write_u64(u64) AtomicIsize;
 }
 
-// SAFETY: two contiguous numbers, eight bytes without padding. Any numbers are a valid entity value; worlds check whether it
-// exists.
+// SAFETY: an entity consists of two contiguous numbers, eight bytes without padding. Any numbers are a valid `Entity` value,
+// because worlds check whether the entity exists.
 unsafe impl Field for Entity {
     const SHAPE: &'static Shape = &Shape::new::<Self>("Entity", FieldKind::Entity);
 
@@ -155,7 +155,7 @@ unsafe impl Field for Entity {
 /// Implements `Field` for a transparent wrapper with the shape of its inner value.
 macro_rules! transparent {
     ($($wrapper:ident)*) => {$(
-        // SAFETY: it is `repr(transparent)`, and all values of the inner type are valid.
+        // SAFETY: the wrapper is `repr(transparent)`, and all values of the inner type are valid.
         unsafe impl<T: Field> Field for $wrapper<T> {
             const SHAPE: &'static Shape = T::SHAPE;
 
@@ -176,7 +176,7 @@ transparent!(Wrapping Saturating);
 
 /// Implements `Field` for the tuple of the types, and for all shorter tuples.
 ///
-/// Takes `name index` pairs, the last one first.
+/// The arguments are pairs of a name and an index, in descending order of the indices.
 macro_rules! tuples {
     () => {};
     ($last:ident $last_index:tt $($name:ident $index:tt)*) => {
@@ -259,7 +259,7 @@ unsafe impl<T: Field> Field for Range<T> {
     }
 }
 
-// SAFETY: the shape promises nothing about the bytes.
+// SAFETY: the shape has the size and alignment of the type, lists no offsets, and is neither `plain` nor `any_bits`.
 unsafe impl<T: Field> Field for Option<T> {
     const SHAPE: &'static Shape = &Shape::new::<Self>("Option", FieldKind::Optional(T::SHAPE));
 
@@ -279,7 +279,7 @@ unsafe impl<T: Field> Field for Option<T> {
     }
 }
 
-// SAFETY: the shape promises nothing about the bytes.
+// SAFETY: the shape has the size and alignment of the type, lists no offsets, and is neither `plain` nor `any_bits`.
 unsafe impl<T: Field, E: Field> Field for Result<T, E> {
     const SHAPE: &'static Shape = &Shape::new::<Self>(
         "Result",
@@ -307,7 +307,7 @@ unsafe impl<T: Field, E: Field> Field for Result<T, E> {
     }
 }
 
-/// Replaces the entities in all values, if the type may hold any.
+/// Replaces the entities in all values, if values of the type may contain entities.
 #[inline]
 fn remap_all<'v, T: Field>(values: impl IntoIterator<Item = &'v mut T>, map: &mut EntityRemap<'_>) {
     if T::HAS_ENTITIES {
@@ -317,7 +317,7 @@ fn remap_all<'v, T: Field>(values: impl IntoIterator<Item = &'v mut T>, map: &mu
     }
 }
 
-// SAFETY: the shape promises nothing about the bytes.
+// SAFETY: the shape has the size and alignment of the type, lists no offsets, and is neither `plain` nor `any_bits`.
 unsafe impl<T: Field> Field for Box<T> {
     const SHAPE: &'static Shape = &Shape::new::<Self>("Box", FieldKind::Boxed(shape_of::<T>));
 
@@ -330,10 +330,10 @@ unsafe impl<T: Field> Field for Box<T> {
     }
 }
 
-/// Implements `Field` for a list that derefs to a slice.
+/// Implements `Field` for a list type that dereferences to a slice.
 macro_rules! slices {
     ($(impl[$($generics:tt)*] $list:ty = $shape:expr;)*) => {$(
-        // SAFETY: the shape promises nothing about the bytes.
+        // SAFETY: the shape has the size and alignment of the type, lists no offsets, and is neither `plain` nor `any_bits`.
         unsafe impl<$($generics)*> Field for $list {
             const SHAPE: &'static Shape = &$shape;
 
@@ -356,7 +356,7 @@ slices! {
         Shape::new::<Self>("FixedList", FieldKind::List(shape_of::<T>)).with_entities(T::HAS_ENTITIES);
 }
 
-// SAFETY: the shape promises nothing about the bytes.
+// SAFETY: the shape has the size and alignment of the type, lists no offsets, and is neither `plain` nor `any_bits`.
 unsafe impl<T: Field> Field for VecDeque<T> {
     const SHAPE: &'static Shape = &Shape::new::<Self>("VecDeque", FieldKind::List(shape_of::<T>));
 
@@ -372,7 +372,7 @@ unsafe impl<T: Field> Field for VecDeque<T> {
     }
 }
 
-// SAFETY: the shape promises nothing about the bytes.
+// SAFETY: the shape has the size and alignment of the type, lists no offsets, and is neither `plain` nor `any_bits`.
 unsafe impl<T: Field + Ord + Clone> Field for BTreeSet<T> {
     const SHAPE: &'static Shape = &Shape::new::<Self>("BTreeSet", FieldKind::Set(shape_of::<T>));
 
@@ -381,10 +381,11 @@ unsafe impl<T: Field + Ord + Clone> Field for BTreeSet<T> {
         self.iter().for_each(|value| value.hash_state(state));
     }
 
-    /// Rebuilds the set. Values that become equal are merged. If it panics, the set is unchanged.
+    /// Replaces the entities in all values, by rebuilding the set. Values that become equal are merged. If a comparison panics, the
+    /// set is unchanged.
     fn remap(&mut self, map: &mut EntityRemap<'_>) {
         if T::HAS_ENTITIES {
-            // Clones the values: user code compares the new ones, and if it panics, the old set could not be rebuilt.
+            // The values are cloned, because user code compares the new values. If it panics, the old set must be intact.
             let mut values: Vec<T> = self.iter().cloned().collect();
             remap_all(&mut values, map);
             *self = values.into_iter().collect();
@@ -392,7 +393,7 @@ unsafe impl<T: Field + Ord + Clone> Field for BTreeSet<T> {
     }
 }
 
-// SAFETY: the shape promises nothing about the bytes.
+// SAFETY: the shape has the size and alignment of the type, lists no offsets, and is neither `plain` nor `any_bits`.
 unsafe impl<K: Field + Ord + Clone, V: Field + Clone> Field for BTreeMap<K, V> {
     const SHAPE: &'static Shape = &Shape::new::<Self>(
         "BTreeMap",
@@ -407,11 +408,11 @@ unsafe impl<K: Field + Ord + Clone, V: Field + Clone> Field for BTreeMap<K, V> {
         }
     }
 
-    /// Rebuilds the map if keys may have changed. Of keys that become equal, the last one stays. If keys may have changed and it
-    /// panics, the map is unchanged.
+    /// Replaces the entities in all keys and values. Rebuilds the map if keys may contain entities. If keys become equal, the last
+    /// one stays. If a comparison of keys panics, the map is unchanged.
     fn remap(&mut self, map: &mut EntityRemap<'_>) {
         if K::HAS_ENTITIES {
-            // Clones the pairs, since user code compares the new keys.
+            // The pairs are cloned, because user code compares the new keys. If it panics, the old map must be intact.
             let mut pairs: Vec<(K, V)> =
                 self.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
             remap_all(&mut pairs, map);
@@ -428,7 +429,7 @@ fn write_text(text: &str, state: &mut StateHasher) {
     state.write_bytes(text.as_bytes());
 }
 
-/// `Field` for the types of `glam`.
+/// Implementations of `Field` for the types of `glam`.
 #[cfg(feature = "glam")]
 mod glam_types {
     use glam::{
@@ -439,16 +440,17 @@ mod glam_types {
 
     use super::*;
 
-    /// Implements `Field` for types whose fields are contiguous from the first byte, as in all types of `glam`.
+    /// Implements `Field` for types whose fields are contiguous and start with the first byte, which holds for all types of `glam`.
     ///
-    /// `offset_of!` cannot see them: with SIMD, many types expose their fields only through `Deref`. The test below compares their
-    /// addresses. Some types have padding behind the fields (`Vec3A`, `Affine2`), which `Shape` detects by their size.
+    /// The offsets cannot be computed with `offset_of!`, because with SIMD many types expose their fields only through `Deref`. A
+    /// test compares the offsets with the addresses of the fields. `Vec3A` and `Affine2` have padding after the fields, which
+    /// `Shape` detects by their size.
     macro_rules! side_by_side {
         ($($name:ident { $($field:ident: $ty:ty),* })*) => {
             $(
                 // SAFETY:
-                // - the listed fields are all fields, contiguous from the first byte
-                // - the properties of the bytes follow from the fields; any numbers are a valid value
+                // - all fields are listed, and they are contiguous and start with the first byte
+                // - the properties of the bytes follow from the fields, and any numbers are a valid value
                 unsafe impl Field for $name {
                     const SHAPE: &'static Shape = &Shape::new::<Self>(
                         stringify!($name),

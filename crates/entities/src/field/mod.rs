@@ -1,4 +1,4 @@
-//! Reflection of components: names and offsets of fields, hashes of values, and the entities in them.
+//! Reflection of components: names and offsets of fields, hashes of values, and replacement of the entities in values.
 #![expect(unsafe_code, reason = "the contract that lets storage read and write bytes")]
 
 mod hasher;
@@ -15,7 +15,8 @@ pub use shape::{FieldKind, FieldShape, Shape, VariantShape, field, opaque_field}
 
 /// A type with reflection: a component, or a field of one.
 ///
-/// `#[derive(Field)]` implements it for structs and enums, and `#[derive(Component)]` includes it. These types implement it:
+/// `#[derive(Field)]` implements the trait for structs and enums. `#[derive(Component)]` implements it too. These types implement
+/// `Field`:
 ///
 /// - numbers, `bool`, `char`, text, `Duration`, atomics and [`Entity`](crate::Entity)
 /// - tuples, arrays, `Option`, `Result`, `Box`, `Vec` and the ordered collections
@@ -23,33 +24,33 @@ pub use shape::{FieldKind, FieldShape, Shape, VariantShape, field, opaque_field}
 /// - blob assets and references to them, which are hashed by content
 /// - the types of `glam`
 ///
-/// Mark a field of any other type with `#[field(opaque)]`. It stays part of the value, but is neither hashed nor searched for
-/// entities. Shared values such as an `Arc` must be opaque: two owners cannot each have their own entities. (`Arc<str>`, which
-/// holds no entities, is a field.)
+/// Mark a field of any other type with `#[field(opaque)]`. An opaque field is part of the value, but is neither hashed nor searched
+/// for entities. Values with shared ownership, such as an `Arc`, must be opaque, because replacing entities for one owner would
+/// replace them for all owners. `Arc<str>`, which contains no entities, implements `Field`.
 ///
-/// `HashMap` is not a field either, since its order is undefined. Use `BTreeMap`. Elements of a `BTreeSet` or `BTreeMap` must be
-/// `Clone`, so that the collection is unchanged if comparing replaced entities panics. Mark a collection whose keys or values are
-/// not `Clone` with `#[field(opaque)]`.
+/// `HashMap` does not implement `Field`, because its order is undefined. Use `BTreeMap`. Elements of a `BTreeSet` or `BTreeMap`
+/// must be `Clone`, so that the collection is unchanged if comparing replaced entities panics. Mark a collection whose keys or
+/// values are not `Clone` with `#[field(opaque)]`.
 ///
 /// # Options of the derive
 ///
-/// - `#[field(opaque)]` on a field, or on the whole type.
-/// - Generic types: parameters used by fields that are not opaque must be `Field`.
+/// - `#[field(opaque)]` on a field, or on the whole type, makes it opaque.
+/// - Type parameters that are used by fields must implement `Field`, unless the fields are opaque.
 ///
 /// # Values from outside
 ///
-/// Deriving `Field` permits the same as deriving serde's `Deserialize`: files, tools and
-/// [`set_bytes`](crate::EntityManager::set_bytes) construct values from the values of their fields and bypass the constructors of
-/// the type. If unsafe code relies on more than the types of the fields, mark those fields `#[field(opaque)]`. Such a type is
-/// neither written as bytes nor constructed from fields.
+/// As with serde's `Deserialize`, values of a type that derives `Field` can be constructed from the values of their fields, without
+/// calling a constructor of the type. Files, tools and [`set_bytes`](crate::EntityManager::set_bytes) do so. If unsafe code relies
+/// on more than the types of the fields, mark those fields with `#[field(opaque)]`. A type with an opaque field is neither written
+/// as bytes nor constructed from fields.
 ///
 /// # Safety
 ///
-/// [`SHAPE`](Self::SHAPE) must be true of the type, since code that reads and writes memory relies on it:
-/// - its size, its alignment, and the offsets and shapes of its fields are those of the type
-/// - if it is [plain](Shape::plain), every byte of a value is initialised, and is not changed through a shared reference
-/// - if it takes [any bits](Shape::any_bits), all byte patterns are valid values, the unsafe code of the type relies on nothing
-///   else, and values need no drop
+/// [`SHAPE`](Self::SHAPE) must describe the type correctly, because code that reads and writes memory relies on it:
+/// - the size, the alignment, and the offsets and shapes of the fields are those of the type
+/// - if [`plain`](Shape::plain) is true, every byte of a value is initialised, and no byte changes through a shared reference
+/// - if [`any_bits`](Shape::any_bits) is true, all byte patterns are valid values, unsafe code of the type does not rely on
+///   further invariants, and values need no drop
 ///
 /// # Examples
 ///
@@ -83,14 +84,14 @@ pub unsafe trait Field: Sized + 'static {
     /// The name, kind, size and fields of the type.
     const SHAPE: &'static Shape;
 
-    /// Is `true` if values may hold entities. If `false`, the search for entities is skipped.
+    /// True if values may contain entities. If false, the search for entities is skipped.
     ///
-    /// It is always `true` behind a `Box` or in a `Vec`, since the contents may be of the same type again.
+    /// It is always true for `Box`, `Vec` and other collections, because their contents may be of the same type again.
     const HAS_ENTITIES: bool = Self::SHAPE.has_entities;
 
-    /// Writes the contents of the value in the order of its fields, independent of its address.
+    /// Writes the contents of the value to a hasher, in the order of the fields.
     ///
-    /// Equal values write the same bytes on every machine:
+    /// Equal values write the same bytes on every machine, whatever their address:
     ///
     /// - numbers as [`StateHasher`] writes them, `usize` in 64 bits
     /// - an enum as the index of its variant in 32 bits, then its fields
@@ -98,10 +99,11 @@ pub unsafe trait Field: Sized + 'static {
     /// - an array or a tuple as its elements alone
     fn hash_state(&self, state: &mut StateHasher);
 
-    /// Writes many values, one after the other, without their count.
+    /// Writes many values to a hasher, one after the other, without their number.
     ///
-    /// It equals [`hash_state`](Self::hash_state) of each, but is faster for types without padding that are hashed as they are in
-    /// memory. A type whose manual `hash_state` differs from that of the fields in its shape must implement this too.
+    /// The result is the same as that of [`hash_state`](Self::hash_state) for each value. It is faster for types without padding
+    /// whose values write their bytes as they are in memory. A type that implements `hash_state` by hand, and writes other bytes
+    /// than its fields do, must implement this method too.
     #[inline]
     fn hash_states(values: &[Self], state: &mut StateHasher) {
         hasher::write_values(values, state);
@@ -113,12 +115,12 @@ pub unsafe trait Field: Sized + 'static {
 
 /// Returns the shape of a type.
 ///
-/// As a function pointer it refers to a shape lazily, so a shape can refer to itself.
+/// A pointer to this function refers to a shape lazily, so that a shape can refer to itself.
 pub(crate) fn shape_of<T: Field>() -> &'static Shape {
     T::SHAPE
 }
 
-/// Returns the bytes of the values, if they are plain.
+/// Returns the bytes of values, or `None` if the type is not [plain](Shape::plain).
 fn plain_bytes<T: Field>(values: &[T]) -> Option<&[u8]> {
     // SAFETY:
     // - the memory is that of the slice, borrowed for the same lifetime

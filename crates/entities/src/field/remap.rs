@@ -1,4 +1,4 @@
-//! Replacing the entities in values.
+//! [`EntityRemap`]: replacement of the entities in values.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use crate::Entity;
 
 /// A mapping from old to new entities, applied when values move to other entities or another world.
 ///
-/// It wraps a function, which is never called for [`Entity::NULL`]: null stays null.
+/// The mapping wraps a function. [`Entity::NULL`] maps to itself, without a call of the function.
 ///
 /// # Examples
 ///
@@ -20,7 +20,7 @@ use crate::Entity;
 /// ```
 pub struct EntityRemap<'a> {
     map: &'a mut (dyn FnMut(Entity) -> Entity + 'a),
-    /// The number of values of a column that were started, so that a caller can continue behind one that panics.
+    /// The number of values of a column whose replacement has begun. If one panics, the caller can continue with the next value.
     begun: usize,
 }
 
@@ -40,13 +40,13 @@ impl<'a> EntityRemap<'a> {
         Self { map, begun: 0 }
     }
 
-    /// Records that the next value of a column is started.
+    /// Records that the replacement of the next value of a column begins.
     #[inline]
     pub(crate) fn begin_value(&mut self) {
         self.begun += 1;
     }
 
-    /// Returns the number of started values and resets it.
+    /// Returns the number of values that were begun, and resets it to zero.
     pub(crate) fn take_begun(&mut self) -> usize {
         std::mem::take(&mut self.begun)
     }

@@ -33,13 +33,13 @@ pub struct Shape {
     pub size: usize,
     /// The alignment of a value.
     pub align: usize,
-    /// Is `true` if the bytes of a value may be read: it has no padding, and no byte changes through a shared reference.
+    /// True if the bytes of a value may be read: values have no padding, and no byte changes through a shared reference.
     pub plain: bool,
-    /// Is `true` if any bytes may be written over a value. Its padding does not matter.
+    /// True if a value may be overwritten with any bytes. Bytes written to padding have no effect.
     pub any_bits: bool,
-    /// Is `true` if values may hold entities.
+    /// True if values may contain entities.
     pub has_entities: bool,
-    /// The bytes that values write to a hasher.
+    /// The relation between the memory of values and the bytes that they write to a hasher.
     pub(crate) stream: Stream,
 }
 
@@ -52,11 +52,12 @@ struct Bytes {
 }
 
 impl Shape {
-    /// Describes a type. `plain`, `any_bits` and `has_entities` are derived from the kind, as far as possible.
+    /// Describes the type `T`. `plain`, `any_bits` and `has_entities` follow from the kind. If they do not follow from it, `plain`
+    /// and `any_bits` are false.
     ///
     /// # Panics
     ///
-    /// At compile time, if a field is outside the type.
+    /// If a field is outside of the type. In a constant, this is a compile error.
     ///
     /// # Examples
     ///
@@ -81,11 +82,11 @@ impl Shape {
         shape
     }
 
-    /// Describes a type that is not a Rust type.
+    /// Describes a type that is not a Rust type, given its size and alignment.
     ///
     /// # Panics
     ///
-    /// If a field is outside the size.
+    /// If a field is outside of the type.
     ///
     /// # Examples
     ///
@@ -121,20 +122,20 @@ impl Shape {
         }
     }
 
-    /// Returns the shape for values with invalid bit patterns, which cannot be written as bytes.
+    /// Returns the shape with `any_bits` set to false, for types with invalid bit patterns.
     pub(super) const fn checked(mut self) -> Self {
         self.any_bits = false;
         self
     }
 
-    /// Returns the shape for values that change through shared references.
+    /// Returns the shape with `plain` set to false, for types whose values change through shared references.
     pub(super) const fn shared(mut self) -> Self {
         self.plain = false;
         self.stream = Stream::Fields;
         self
     }
 
-    /// Returns the shape with `has_entities` set.
+    /// Returns the shape with the given `has_entities`.
     pub(crate) const fn with_entities(mut self, has_entities: bool) -> Self {
         self.has_entities = has_entities;
         self
@@ -169,9 +170,9 @@ impl fmt::Display for Shape {
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct FieldShape {
-    /// The name. Unnamed fields are called `0`, `1`, …
+    /// The name of the field. Unnamed fields are called `0`, `1`, …
     pub name: &'static str,
-    /// The offset in bytes from the start of the value. Zero in a [variant](VariantShape), where it is unknown.
+    /// The offset in bytes from the start of the value. Always zero in a [variant](VariantShape), where offsets are unknown.
     pub offset: usize,
     /// The shape of the field's type.
     pub shape: &'static Shape,
@@ -205,7 +206,7 @@ impl FieldShape {
     }
 }
 
-/// A variant of an enum. The offsets of its fields are unknown, and given as zero.
+/// A variant of an enum. The offsets of its fields are unknown, and are zero in the [`FieldShape`].
 ///
 /// # Examples
 ///
@@ -220,7 +221,7 @@ impl FieldShape {
 pub struct VariantShape {
     /// The name of the variant.
     pub name: &'static str,
-    /// The fields, in declaration order.
+    /// The fields of the variant, in declaration order.
     pub fields: &'static [FieldShape],
 }
 
@@ -273,7 +274,7 @@ impl Bytes {
         Self { plain: false, any_bits: false, has_entities, stream: Stream::Fields }
     }
 
-    /// Returns the properties that follow from all fields together.
+    /// Returns the properties of a struct or a tuple with these fields and this size.
     const fn of_fields(mut fields: &'static [FieldShape], size: usize) -> Self {
         let mut bytes = Self::number(Stream::Nothing);
         let mut used = 0;
@@ -312,10 +313,10 @@ const fn have_entities(mut variants: &'static [VariantShape]) -> bool {
     false
 }
 
-/// The kind of a field, for code that learns its type at run time.
+/// The kind of a type, for code that handles types known only at run time.
 ///
-/// Values stored inline refer to their [`Shape`] directly. Values stored elsewhere use a function that returns the shape, since it
-/// may be the shape of the same type again.
+/// For contents that are stored inline, a variant has a reference to their [`Shape`]. For contents on the heap, it has a function
+/// that returns the shape, because it may be the shape of the same type again.
 ///
 /// `Display` prints the Rust name of the type.
 ///
@@ -335,35 +336,35 @@ pub enum FieldKind {
     Unit,
     /// `true` or `false`: 1 or 0 in one byte.
     Bool,
-    /// A character, as a number of four bytes.
+    /// A `char`: a number of four bytes.
     Char,
-    /// An unsigned integer.
+    /// An unsigned 8-bit integer.
     U8,
-    /// An unsigned integer.
+    /// An unsigned 16-bit integer.
     U16,
-    /// An unsigned integer.
+    /// An unsigned 32-bit integer.
     U32,
-    /// An unsigned integer.
+    /// An unsigned 64-bit integer.
     U64,
-    /// An unsigned integer.
+    /// An unsigned 128-bit integer.
     U128,
     /// An unsigned integer of pointer size.
     Usize,
-    /// A signed integer.
+    /// A signed 8-bit integer.
     I8,
-    /// A signed integer.
+    /// A signed 16-bit integer.
     I16,
-    /// A signed integer.
+    /// A signed 32-bit integer.
     I32,
-    /// A signed integer.
+    /// A signed 64-bit integer.
     I64,
-    /// A signed integer.
+    /// A signed 128-bit integer.
     I128,
     /// A signed integer of pointer size.
     Isize,
-    /// A floating-point number.
+    /// A 32-bit floating-point number.
     F32,
-    /// A floating-point number.
+    /// A 64-bit floating-point number.
     F64,
     /// An [`Entity`].
     Entity,
@@ -371,7 +372,7 @@ pub enum FieldKind {
     Text,
     /// A duration.
     Duration,
-    /// A blob asset, or a reference to one: hashed by content.
+    /// A blob asset, or a reference to one. It is hashed by content.
     Blob,
     /// A struct with named or numbered fields.
     Struct(&'static [FieldShape]),
@@ -401,7 +402,7 @@ pub enum FieldKind {
         /// The shape of the values.
         value: fn() -> &'static Shape,
     },
-    /// An opaque value without reflection.
+    /// A value without reflection.
     Opaque,
 }
 
@@ -507,12 +508,12 @@ impl fmt::Debug for FieldKind {
     }
 }
 
-/// Describes the field that the function selects.
+/// Describes the field that the function returns. The function is not called: it only determines the type of the field.
 pub const fn field<S, F: Field>(name: &'static str, offset: usize, _: fn(&S) -> &F) -> FieldShape {
     FieldShape::new::<F>(name, offset)
 }
 
-/// Describes the field that the function selects as opaque.
+/// Describes the field that the function returns, as opaque. The function is not called: it only determines the type of the field.
 pub const fn opaque_field<S, F>(name: &'static str, offset: usize, _: fn(&S) -> &F) -> FieldShape {
     FieldShape::opaque::<F>(name, offset)
 }

@@ -1,4 +1,4 @@
-//! Query cache: the states of all queries that a world has run, and the chunk lists of stable ones.
+//! Query cache: the states of all queries that a world has run, and chunk lists for queries over archetypes that rarely change.
 
 #![expect(
     unsafe_code,
@@ -17,35 +17,35 @@ use super::state::{Match, Place, QueryState};
 use super::terms::{Options, Plan};
 use crate::storage::Archetypes;
 
-/// The states of all queries, so that no archetype is matched twice.
+/// The states of all queries that a world has run, so that no archetype is tested twice for the same query.
 ///
 /// A read-only query borrows the world shared, and its state still has to be cached. So the cache has interior mutability, and the
-/// states it returns stay at their address as long as the world exists.
+/// states that it returns stay at their address as long as the cache exists.
 pub(crate) struct QueryCache {
-    /// A unique id, which identifies states of this cache.
+    /// A unique id, which tells handles of this cache from handles of other caches.
     id: u64,
     known: RefCell<Known>,
-    /// The last query: a loop mostly repeats the same one.
+    /// The query that was used last. Loops often use the same query again.
     recent: Cell<Option<(Key, NonNull<QueryState>)>>,
 }
 
 #[derive(Default)]
 struct Known {
     by_type: HashMap<Key, NonNull<QueryState>, FixedState>,
-    /// Each from a box, and none is removed before the end.
+    /// The states. Each pointer comes from a leaked box, which is freed when `Known` is dropped.
     by_plan: HashMap<Plan, NonNull<QueryState>, FixedState>,
 }
 
 /// A query type and its options.
 pub(crate) type Key = (TypeId, Options);
 
-/// A state of a cache, which is found again without a search.
+/// A handle to a state of a [`QueryCache`], which finds the state without a hash lookup.
 pub(crate) struct StateHandle {
     cache: u64,
     state: NonNull<QueryState>,
 }
 
-// SAFETY: the state is used only together with its cache, by the thread that has the cache.
+// SAFETY: the state is used only together with its cache, by the thread that owns the cache.
 unsafe impl Send for StateHandle {}
 
 impl StateHandle {
@@ -53,7 +53,7 @@ impl StateHandle {
     ///
     /// # Safety
     ///
-    /// - the cache lives for the lifetime, and no archetype is added meanwhile
+    /// - the cache that the handle belongs to lives for the lifetime, and no archetype is added meanwhile
     #[inline]
     pub(crate) unsafe fn state<'w>(&self) -> &'w QueryState {
         // SAFETY: the state lives as long as its cache, and changes only if archetypes are added.
@@ -61,7 +61,7 @@ impl StateHandle {
     }
 }
 
-// SAFETY: the states are owned, as in a box, and are `Send`.
+// SAFETY: the cache owns the states, as boxes would, and states are `Send`.
 unsafe impl Send for QueryCache {}
 
 const _: () = {
@@ -69,7 +69,7 @@ const _: () = {
     can_be_sent::<QueryState>();
 };
 
-/// The number of states.
+/// The id of the next cache.
 static STATES: AtomicU64 = AtomicU64::new(0);
 
 impl Default for QueryCache {
@@ -81,7 +81,7 @@ impl Default for QueryCache {
 }
 
 impl QueryCache {
-    /// Returns a handle to the state of a query: by its key if it has one, and otherwise by its plan.
+    /// Returns a handle to the state of a query. The state is found by `key` if there is one, and by `plan` otherwise.
     #[track_caller]
     pub(crate) fn handle(&self, key: Option<Key>, plan: &Plan) -> StateHandle {
         let state = match key {
@@ -91,7 +91,7 @@ impl QueryCache {
         StateHandle { cache: self.id, state }
     }
 
-    /// Returns the state of a handle, with all archetypes matched, or `None` if it is a handle of another cache.
+    /// Returns the state of a handle, updated with all archetypes, or `None` if the handle belongs to another cache.
     #[inline]
     pub(crate) fn get<'w>(
         &'w self,
@@ -101,9 +101,10 @@ impl QueryCache {
         (handle.cache == self.id).then(|| self.current(handle.state, archetypes))
     }
 
-    /// Returns the state of a query of this type, with all archetypes matched. The plan is made on first use.
+    /// Returns the state of a query of this type, updated with all archetypes. `plan` is called if the query is used for the first
+    /// time.
     ///
-    /// The archetypes are always those of the world that this belongs to.
+    /// `archetypes` must be those of the world that the cache belongs to.
     #[inline]
     #[track_caller]
     pub(crate) fn of_type<'w>(
@@ -121,7 +122,7 @@ impl QueryCache {
         self.current(state, archetypes)
     }
 
-    /// Returns the state of a query of this plan, with all archetypes matched.
+    /// Returns the state of a query with this plan, updated with all archetypes.
     pub(crate) fn of_plan<'w>(&'w self, plan: &Plan, archetypes: &'w Archetypes) -> &'w QueryState {
         let state = self.known.borrow_mut().state_of(plan);
         self.current(state, archetypes)
@@ -132,7 +133,7 @@ impl QueryCache {
     fn look_up(&self, key: Key, plan: impl FnOnce() -> Plan) -> NonNull<QueryState> {
         let found = self.known.borrow().by_type.get(&key).copied();
         let state = found.unwrap_or_else(|| {
-            // Names of types are user code, so nothing is borrowed during the call.
+            // Building a plan calls user code, for names of component types. So `known` is not borrowed during the call.
             let plan = plan();
             let mut known = self.known.borrow_mut();
             let state = known.state_of(&plan);
@@ -149,12 +150,12 @@ impl QueryCache {
         state: NonNull<QueryState>,
         archetypes: &'w Archetypes,
     ) -> &'w QueryState {
-        // SAFETY: the state is one of this cache, lives as long as this, and does not change now.
+        // SAFETY: the state belongs to this cache, which keeps it as long as it lives. The state does not change during the borrow.
         if !unsafe { state.as_ref() }.is_settled(archetypes) {
             self.catch_up(state, archetypes);
         }
-        // SAFETY: the state lives as long as this, and changes only if archetypes are added, which are borrowed for the same
-        // lifetime.
+        // SAFETY: the state lives as long as the cache, which is borrowed for the lifetime. The state changes only if archetypes
+        // are added, and the archetypes are borrowed for the same lifetime.
         unsafe { state.as_ref() }
     }
 
@@ -163,16 +164,16 @@ impl QueryCache {
     /// The state must not be settled for the archetypes.
     #[cold]
     fn catch_up(&self, state: NonNull<QueryState>, archetypes: &Archetypes) {
-        // SAFETY: the state is one of this cache, lives as long as this, and does not change now.
+        // SAFETY: the state belongs to this cache, which keeps it as long as it lives. The state does not change during the borrow.
         if !unsafe { state.as_ref() }.is_current(archetypes) {
-            // SAFETY: no reference to the state is alive. A reference returned here borrows the world, and with it the archetypes,
-            // which could only grow after such borrows ended.
+            // SAFETY: no reference to the state is alive. Every reference to it that was returned before borrowed the archetypes.
+            // The archetypes have grown since, so those borrows have ended.
             unsafe { &mut *state.as_ptr() }.extend(archetypes);
         }
-        // SAFETY: the state is one of this cache, lives as long as this, and does not change now.
+        // SAFETY: the state belongs to this cache, which keeps it as long as it lives. The state does not change during the borrow.
         let found = unsafe { state.as_ref() };
-        // SAFETY: the archetypes are always those of one world, which one thread uses at a time. The state was found not to be
-        // settled for them.
+        // SAFETY: the archetypes are always those of the cache's world, which one thread uses at a time. The state is not settled
+        // for them, as the caller has tested.
         unsafe { found.chunks.settle(archetypes, &found.matches, found.is_plain()) };
     }
 }
@@ -197,48 +198,51 @@ impl Drop for Known {
     }
 }
 
-/// The chunks of all matches of a query, and the places of its parts in each.
+/// A list of the chunks of all matches of a query, and the places of the query's parts in each chunk.
 ///
-/// Without it, a walk over many archetypes with few entities follows match, archetype, list and chunk for each of them, which takes
-/// longer than the entities.
+/// Without the list, a loop over many archetypes with few entities follows pointers from match to archetype to chunk list to chunk
+/// for each of them, which takes longer than the work on the entities.
 #[derive(Default)]
 pub(crate) struct CachedChunks {
-    /// The numbers of the chunks, in the order of the matches, and of the lists of their archetypes.
+    /// The numbers of the chunks, in the order of the matches, and within a match in the order of the archetype's chunk list.
     pub(crate) numbers: Vec<u32>,
-    /// For each chunk, as many places as the query has parts.
+    /// For each chunk, one place for each part of the query.
     pub(crate) places: Vec<Place>,
-    /// There is a list. Without one, a list would gain nothing: there are many chunks, few archetypes, or filtered rows.
+    /// True if there is a list. No list is built if it would not help: with many chunks, with one archetype, or with filtered rows.
     is_there: bool,
-    /// The last version of the archetypes, by their count of changes, and the number of queries in it.
+    /// The change count of the archetypes at the last query. `times` is the number of queries since the change count has this
+    /// value.
     met: u64,
     times: u32,
 }
 
-/// Number of queries for one version of the archetypes after which a list is made. A world that changes all the time pays for none.
+/// Number of queries without a change of the archetypes after which a list is built. A world whose archetypes change all the time
+/// never pays for a list.
 const STABLE_QUERIES: u32 = 4;
-/// Minimum number of chunks of an archetype for which loops prefetch memory. They gain nothing from a list.
+/// Minimum number of chunks of an archetype for which loops prefetch memory. Loops over that many chunks do not need a list.
 pub(crate) const PREFETCH_MIN_CHUNKS: usize = 128;
-/// Maximum length of a list.
+/// Maximum number of chunks in a list.
 const MAX_CHUNKS: usize = 1024;
 
-/// The chunk list of a query, and the version of the archetypes it is valid for.
+/// The chunk list of a query, and the change count of the archetypes that the list is valid for.
 ///
-/// It has interior mutability, so that read-only queries can use it too. **Invariant:** it changes only on the thread that has the
-/// world, and only while the list is not valid for the current archetypes.
+/// The cache has interior mutability, so that read-only queries can fill it too. **Invariant:** the list changes only on the thread
+/// that owns the world, and only while the list is not valid for the current archetypes.
 #[derive(Default)]
 pub(crate) struct ChunkCache {
-    /// The change count of the archetypes that the list is valid for. Zero, which no world has, if for none.
+    /// The change count of the archetypes that the list is valid for. Zero, which is no change count of a world, if the list is not
+    /// valid.
     right_for: AtomicU64,
     list: UnsafeCell<CachedChunks>,
 }
 
-// SAFETY: a reader of the list has found it valid for borrowed archetypes, and the acquire load makes all earlier writes to it
-// visible. The list changes only if it is not valid for the archetypes: then they have changed, so no borrow of them from before is
-// alive.
+// SAFETY: a reader first tests that the list is valid for archetypes that it borrows. The acquire load of the test makes all
+// earlier writes to the list visible. The list changes only if it is not valid for the current archetypes. In that case the
+// archetypes have changed since the list was valid, so no reader's borrow of them is alive.
 unsafe impl Sync for ChunkCache {}
 
 impl ChunkCache {
-    /// Returns `true` if the list is up to date for archetypes in this state.
+    /// Returns `true` if the list is up to date for these archetypes.
     #[inline(always)]
     pub(crate) fn is_settled(&self, archetypes: &Archetypes) -> bool {
         // Pairs with the store in `settle`.
@@ -256,18 +260,19 @@ impl ChunkCache {
         list.is_there.then_some(list)
     }
 
-    /// Makes a list of the chunks of these matches, if that gains something and the archetypes have been stable for some queries.
+    /// Builds the list of the chunks of these matches, if the list helps and the archetypes have not changed for [`STABLE_QUERIES`]
+    /// queries.
     ///
     /// # Safety
     ///
-    /// - this is always called on the thread that has the world, with archetypes of the same world
-    /// - the list is not [settled](Self::is_settled) for them
+    /// - every call for this cache is made on the thread that owns the world, with the archetypes of the same world
+    /// - the list is not [settled](Self::is_settled) for the archetypes
     pub(crate) unsafe fn settle(&self, archetypes: &Archetypes, matches: &[Match], is_plain: bool) {
         debug_assert!(!self.is_settled(archetypes));
         let changes = archetypes.changes();
-        // SAFETY: no reference to the list is alive. Such a reference borrows archetypes that the list is valid for. It is not
-        // valid for these, which belong to the same world, so they have changed since such borrows ended. Other threads do not
-        // change it.
+        // SAFETY: no reference to the list is alive. A reference to the list borrows archetypes that the list is valid for. The
+        // list is not valid for the current archetypes of the same world, so they have changed, and all such borrows have ended. No
+        // other thread changes the list.
         let list = unsafe { &mut *self.list.get() };
         let may_gain = is_plain && matches.len() > 1;
         if may_gain {
@@ -297,7 +302,7 @@ impl ChunkCache {
 }
 
 impl CachedChunks {
-    /// Returns `true` if these are the chunks of the matches.
+    /// Returns `true` if the list contains exactly the chunks of the matches.
     pub(crate) fn is_of(&self, archetypes: &Archetypes, matches: &[Match]) -> bool {
         let lists = matches.iter().map(|found| &archetypes[found.archetype].chunks);
         lists.flatten().eq(&self.numbers)

@@ -11,42 +11,42 @@ use crate::storage::{ArchetypeShape, Archetypes, EnabledMasks, NOWHERE, StableVe
 /// The state of a query in a world: its plan and the matching archetypes.
 pub(crate) struct QueryState {
     pub(crate) plan: Plan,
-    /// Jobs point to the matches, so their addresses are stable.
+    /// The matching archetypes, in ascending order. Jobs point to the matches, so their addresses are stable.
     pub(crate) matches: StableVec<Match>,
-    /// Number of archetypes that were matched.
+    /// Number of archetypes that were tested.
     seen: usize,
-    /// One bit for each of them: set if it matches.
+    /// One bit for each tested archetype, set if the archetype matches.
     is_match: Vec<u64>,
-    /// The plan has change conditions.
+    /// True if the plan has change conditions.
     pub(crate) asks_for_changes: bool,
-    /// There is a match with conditions on rows.
+    /// True if a match has conditions on rows.
     pub(crate) asks_for_bits: bool,
     /// The chunks of all matches.
     pub(crate) chunks: ChunkCache,
 }
 
-/// A matching archetype.
+/// A matching archetype, and the conditions that remain for its chunks and rows.
 pub(crate) struct Match {
     pub(crate) archetype: u32,
-    /// Conditions on the masks of a chunk, evaluated per entity.
+    /// Conditions on the masks of a chunk, which are evaluated for each row.
     pub(crate) bits: Box<[Bit]>,
-    /// Changes, which conditions refer to by index.
+    /// The changes that [`Bit::Changed`] conditions refer to by index.
     pub(crate) changes: Box<[Change]>,
-    /// The change conditions. A chunk that does not fulfil all of them has no matching rows. Conditions that depend on rows count
-    /// as fulfilled here.
+    /// The conditions that contain a change. A chunk that does not fulfil all of them has no matching rows. When a chunk is tested,
+    /// conditions that depend on rows count as fulfilled.
     pub(crate) changed: Box<[Bit]>,
-    /// A change condition depends on rows, and is then also a condition on the masks.
+    /// True if a change condition depends on rows. `bits` contains such conditions too.
     pub(crate) asks_for_rows: bool,
-    /// Places of the parts.
+    /// The places of the query's parts in the chunks, in the order of the parts.
     pub(crate) places: Box<[Place]>,
 }
 
 /// A change that a condition depends on.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Change {
-    /// One of these columns changed. The list is not empty.
+    /// At least one of these columns was written. The list is not empty.
     Columns(Box<[ChangedColumn]>),
-    /// The entities of the chunk changed.
+    /// The chunk gained or lost entities.
     Order,
 }
 
@@ -54,7 +54,8 @@ pub(crate) enum Change {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ChangedColumn {
     pub(crate) column: u32,
-    /// Index among the tracked columns, or [`NOWHERE`] if changes apply to all rows of a chunk at once.
+    /// Index among the tracked columns of the archetype. [`NOWHERE`] if the column is not tracked, so that a change applies to all
+    /// rows of a chunk.
     pub(crate) tracked: u32,
 }
 
@@ -70,14 +71,14 @@ impl ChangedColumn {
     }
 }
 
-/// Place of a part in the chunks of an archetype.
+/// The place of a `Part` in the chunks of an archetype.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
     /// The column, or [`NOWHERE`] if the archetype does not have the component.
     pub(crate) column: u32,
-    /// Offset of the column in the chunk. For shared components, the index among them.
+    /// Offset of the column in the chunk's memory. For shared components, the index among the shared components of the archetype.
     pub(crate) offset: u32,
-    /// The mask of enabled bits, or [`NOWHERE`] if they are ignored.
+    /// Index of the mask of enabled bits. [`NOWHERE`] if the component has none, or the query ignores them.
     pub(crate) mask: u32,
 }
 
@@ -94,14 +95,15 @@ pub(crate) enum Bit {
     On(u32),
     Off(u32),
     Any(Box<[u32]>),
-    /// All conditions of one of the lists.
+    /// The row fulfils all conditions of at least one of the lists.
     Or(Box<[Box<[Bit]>]>),
-    /// One of the changes happened to the row, as determined when the chunk was entered.
+    /// The change with this index happened to the row. Changed rows are determined when a loop enters the chunk.
     Changed(u32),
 }
 
 impl Bit {
-    /// Tests the condition, or those of alternatives in order, until one passes. Returns `true` if one does.
+    /// Returns `true` if `test` returns `true` for the condition, or, in an `Or`, for at least one of its conditions. Stops at the
+    /// first.
     pub(crate) fn any_leaf(&self, test: &mut dyn FnMut(&Self) -> bool) -> bool {
         match self {
             Self::Or(lists) => lists.iter().flatten().any(|bit| bit.any_leaf(test)),
@@ -109,12 +111,12 @@ impl Bit {
         }
     }
 
-    /// Returns `true` if it concerns changes, perhaps among others.
+    /// Returns `true` if the condition is a change condition, or an `Or` that contains one.
     fn asks_for_changes(&self) -> bool {
         self.any_leaf(&mut |bit| matches!(bit, Self::Changed(_)))
     }
 
-    /// Returns `true` if it holds for all rows of a chunk or for none, given these changes.
+    /// Returns `true` if the condition always has the same result for all rows of a chunk. `changes` is the list of the match.
     fn is_of_chunks(&self, changes: &[Change]) -> bool {
         !self.any_leaf(&mut |bit| match bit {
             Self::Changed(which) => match &changes[*which as usize] {
@@ -126,21 +128,21 @@ impl Bit {
     }
 }
 
-/// The bits of a chunk that conditions read.
+/// The bits of a chunk that conditions are evaluated with.
 #[derive(Clone, Copy)]
 pub(crate) struct Masks<'a> {
     pub(crate) enabled: &'a EnabledMasks,
-    /// One bit per change and row, set if the change happened, or empty if not needed.
+    /// One bit per change and row, set if the change happened to the row. Empty if no condition depends on changed rows.
     pub(crate) changed: &'a [u64],
 }
 
 impl Masks<'_> {
-    /// Returns the rows of a mask word to which a change happened, in a chunk with `rows` rows.
+    /// Returns the changed rows of one mask word, for the change with index `which`, in a chunk with `rows` rows.
     #[inline(always)]
     fn changed(&self, which: u32, word: u32, rows: u32) -> u64 {
         let at = (which * rows.div_ceil(u64::BITS) + word) as usize;
         debug_assert!(at < self.changed.len());
-        // Without a bounds check that panics, loops stay small.
+        // `get` instead of an index: without a panic for the bounds check, loops stay small.
         self.changed.get(at).copied().unwrap_or_default()
     }
 }
@@ -161,23 +163,23 @@ impl QueryState {
         }
     }
 
-    /// Returns `true` if the state is up to date.
+    /// Returns `true` if all archetypes were tested and the chunk list is up to date.
     #[inline]
     pub(crate) fn is_settled(&self, archetypes: &Archetypes) -> bool {
         self.chunks.is_settled(archetypes)
     }
 
-    /// Returns `true` if all archetypes were matched.
+    /// Returns `true` if all archetypes were tested.
     pub(crate) fn is_current(&self, archetypes: &Archetypes) -> bool {
         self.seen == archetypes.len()
     }
 
-    /// Returns `true` if all rows of all matches are selected, apart from settings of a run.
+    /// Returns `true` if the plan selects all rows of all matches. Required shared values are not part of the plan.
     pub(crate) fn is_plain(&self) -> bool {
         !self.asks_for_changes && !self.asks_for_bits
     }
 
-    /// Matches the archetypes that were added since the last call.
+    /// Tests the archetypes that were added since the last call, and adds those that match.
     pub(crate) fn extend(&mut self, archetypes: &Archetypes) {
         while let Some(archetype) = archetypes.get(self.seen as u32) {
             let number = self.seen;
@@ -218,7 +220,7 @@ impl QueryState {
         self.matches.iter().all(|found| storage.archetypes[found.archetype].chunks.is_empty())
     }
 
-    /// Returns the match of an archetype, if it matches.
+    /// Returns the match of an archetype, or `None` if the archetype does not match.
     pub(crate) fn find(&self, archetype: u32) -> Option<&Match> {
         let at = self.matches.binary_search_by_key(&archetype, |found| found.archetype).ok()?;
         Some(&self.matches[at])
@@ -237,7 +239,7 @@ fn place(shape: &ArchetypeShape, ty: ComponentType, asks: bool) -> Place {
     Place { column: found.column, offset, mask }
 }
 
-/// Matches an archetype with a plan. Returns the conditions that remain for its rows.
+/// Tests whether an archetype matches a plan. Returns the conditions that remain for its chunks and rows.
 fn match_archetype(plan: &Plan, shape: &ArchetypeShape, archetype: u32) -> Option<Match> {
     let ignores = plan.options.has(Options::IGNORE_ENABLED);
     let (mut changes, mut changed, mut bits) = (Vec::new(), Vec::new(), Vec::new());
@@ -259,8 +261,8 @@ fn match_archetype(plan: &Plan, shape: &ArchetypeShape, archetype: u32) -> Optio
     })
 }
 
-/// Matches an archetype with terms. Returns the remaining conditions on masks and changes, and adds the changes they refer to to
-/// the list.
+/// Tests whether an archetype matches terms. Returns the remaining conditions on masks and changes. Adds the changes that these
+/// conditions refer to to `changes`.
 fn match_terms(
     terms: &[Term],
     shape: &ArchetypeShape,
@@ -283,7 +285,7 @@ fn match_terms(
                 if !types.is_empty() {
                     found.peek()?;
                 }
-                // One component that is not enableable suffices.
+                // If one of the components is not enableable, all rows match, and no condition remains.
                 let masks: Option<Box<[u32]>> = found.map(|found| found.mask()).collect();
                 masks.filter(|masks| !ignores && !masks.is_empty()).map(Bit::Any)
             }
@@ -327,7 +329,7 @@ fn match_terms(
                 if found.is_empty() {
                     return None;
                 }
-                // An alternative without remaining conditions always holds.
+                // If no condition remains for one of the alternatives, all rows match.
                 found.iter().all(|bits| !bits.is_empty()).then_some(Bit::Or(found))
             }
         };
@@ -336,7 +338,7 @@ fn match_terms(
     Some(bits)
 }
 
-/// Returns the index of a change in a list, adding it if it is missing.
+/// Returns the index of a change in a list. Adds the change if the list does not contain it.
 fn number(change: Change, changes: &mut Vec<Change>) -> u32 {
     let at = changes.iter().position(|other| *other == change).unwrap_or(changes.len());
     if at == changes.len() {
@@ -345,11 +347,11 @@ fn number(change: Change, changes: &mut Vec<Change>) -> u32 {
     at as u32
 }
 
-/// Returns the rows of one mask word that fulfil all conditions, in a chunk with `rows` rows.
+/// Returns the rows of one mask word that fulfil all conditions, as bits, in a chunk with `rows` rows.
 #[inline(always)]
 pub(crate) fn matching_rows(bits: &[Bit], masks: &Masks<'_>, word: u32, rows: u32) -> u64 {
     if let [Bit::On(mask)] = bits {
-        // Mostly there is one condition, and bits beyond the last row are zero.
+        // The most common case. The bits beyond the last row are zero.
         return masks.enabled.word(*mask, word as usize);
     }
     if let [Bit::Changed(which)] = bits {
@@ -363,14 +365,14 @@ fn rows_of_all(bits: &[Bit], masks: &Masks<'_>, word: u32, rows: u32) -> u64 {
     all_of(bits, masks, (word, rows), rows_there(word, rows))
 }
 
-/// Returns the rows of a word before `end`.
+/// Returns the rows of one mask word that are before row `end`, as bits.
 #[inline(always)]
 pub(crate) fn rows_there(word: u32, end: u32) -> u64 {
     let left = end - word * u64::BITS;
     if left >= u64::BITS { u64::MAX } else { (1 << left) - 1 }
 }
 
-/// Returns those of the given rows of one mask word that fulfil all conditions.
+/// Returns those of `rows`, bits of one mask word, that fulfil all conditions.
 #[inline]
 fn all_of(bits: &[Bit], masks: &Masks<'_>, (word, len): (u32, u32), rows: u64) -> u64 {
     let at = word as usize;
@@ -385,15 +387,15 @@ fn all_of(bits: &[Bit], masks: &Masks<'_>, (word, len): (u32, u32), rows: u64) -
     })
 }
 
-/// Returns those of the rows that fulfil all conditions of one of the lists.
+/// Returns those of `rows`, bits of one mask word, that fulfil all conditions of at least one of the lists.
 #[inline(never)]
 fn one_of(lists: &[Box<[Bit]>], masks: &Masks<'_>, at: (u32, u32), rows: u64) -> u64 {
     lists.iter().fold(0, |any, bits| any | all_of(bits, masks, at, rows))
 }
 
-/// A test whether an entity's archetype matches a query, returned by [`Query::mask`](crate::Query::mask).
+/// Tests whether an entity's archetype matches a query. Returned by [`Query::mask`](crate::Query::mask).
 ///
-/// It ignores enabled state, changes and shared values. Unity's `EntityQueryMask`.
+/// The test ignores enabled state, changes and shared values. Unity's `EntityQueryMask`.
 #[derive(Clone, Copy)]
 pub struct QueryMask<'w> {
     pub(crate) storage: &'w Storage,

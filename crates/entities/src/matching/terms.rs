@@ -1,4 +1,4 @@
-//! Descriptions of queries as values: terms, options and the plan made of them.
+//! Descriptions of queries as values: terms, options, and the plan that is built from them.
 
 use std::any::TypeId;
 use std::sync::Arc;
@@ -15,48 +15,49 @@ use crate::version::Version;
 pub struct Part {
     pub(crate) ty: ComponentType,
     pub(crate) need: Need,
-    /// It can be written.
+    /// True if the query can write the component.
     pub(crate) write: bool,
-    /// It is the enabled bit, not the value.
+    /// True if the query fetches the enabled bit of the component, and not the value.
     pub(crate) bits: bool,
 }
 
-/// The requirement of a part on entities.
+/// The requirement that a `Part` sets for matching entities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Need {
-    /// The component, enabled.
+    /// The entity has the component, enabled.
     On,
-    /// The component, enabled or disabled.
+    /// The entity has the component, enabled or disabled.
     Present,
-    /// Nothing.
+    /// The entity need not have the component.
     Optional,
 }
 
 /// One condition on entities.
 ///
-/// No other crate can name it, and so none can implement [`QueryFilter`].
+/// Other crates cannot name this type, and so cannot implement [`QueryFilter`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[expect(unnameable_types, reason = "seals `QueryFilter`")]
 pub enum Term {
-    /// Has it, enabled.
+    /// The entity has the component, enabled.
     With(ComponentType),
-    /// Does not have it, or disabled.
+    /// The entity does not have the component, or has it disabled.
     Without(ComponentType),
-    /// Has one of them, enabled.
+    /// The entity has at least one of the components, enabled.
     Any(Box<[ComponentType]>),
-    /// Does not have it.
+    /// The entity does not have the component.
     Absent(ComponentType),
-    /// Has it, enabled or disabled.
+    /// The entity has the component, enabled or disabled.
     Present(ComponentType),
-    /// Has it, disabled.
+    /// The entity has the component, disabled.
     Disabled(ComponentType),
-    /// One of them was written in its chunk.
+    /// At least one of the components was written in the entity's chunk, or on the entity if the component tracks changes.
     Changed(Box<[ComponentType]>),
-    /// Its chunk gained or lost an entity.
+    /// The entity's chunk gained or lost an entity.
     OrderChanged,
-    /// Has no other enabled member of the write groups of the written components.
+    /// The entity has no enabled component that is a member of a write group of a written component, and that the query does not
+    /// name.
     NotOfOthers(KnownGroups),
-    /// Fulfils all conditions of one of the lists.
+    /// The entity fulfils all conditions of at least one of the lists.
     Or(Box<[Box<[Term]>]>),
 }
 
@@ -68,7 +69,7 @@ pub(crate) struct Plan {
     pub(crate) options: Options,
 }
 
-/// The terms of a query before they become a [`Plan`].
+/// The parts, filters and options of a query, from which a [`Plan`] is built.
 #[derive(Clone, Default)]
 pub(crate) struct Terms {
     pub(crate) parts: Vec<Part>,
@@ -77,11 +78,13 @@ pub(crate) struct Terms {
 }
 
 impl Terms {
-    /// Creates a plan with the default conditions of queries, and more options. The name of the query is for messages.
+    /// Builds the plan: adds the conditions of the parts, the default exclusions of queries, and `options`. `query` is the name of
+    /// the query in panic messages.
     ///
     /// # Panics
     ///
-    /// With A0086 if a writable part occurs twice, with A0070 if a component is required to be disabled and is not enableable.
+    /// With A0086 if two parts have the same component and one of them can write it. With A0070 if a component is required to be
+    /// disabled and is not enableable.
     #[track_caller]
     pub(crate) fn into_plan(self, query: &str, options: Options) -> Plan {
         let Self { parts, filters, options: own } = self;
@@ -117,14 +120,15 @@ impl Terms {
 }
 
 impl Plan {
-    /// Returns a plan that matches the same, and reads what this one writes.
+    /// Returns a plan that matches the same entities, and reads the components that this plan writes.
     pub(crate) fn reading(mut self) -> Self {
         self.parts.iter_mut().for_each(|part| part.write = false);
         self
     }
 
-    /// Returns a plan that matches everything that one of several plans matches. They agree on `IGNORE_ENABLED`. A component that
-    /// one of them writes counts as written. The entities that each of them excludes are among its conditions.
+    /// Returns a plan that matches an entity if at least one of the given plans matches it.
+    ///
+    /// All plans must have the same `IGNORE_ENABLED` option. The parts of all plans become optional parts of the union.
     pub(crate) fn union(plans: Vec<Self>) -> Self {
         let options = plans.first().map_or(Options::default(), |plan| plan.options);
         debug_assert!(plans.iter().all(|plan| {
@@ -145,22 +149,22 @@ impl Plan {
             1 => alternatives.pop().expect("there is one"),
             _ => Box::new([Term::Or(alternatives.into())]),
         };
-        // The exclusions of each plan are among its conditions.
+        // Each plan excludes disabled entities and prefabs by its own conditions, so the union must not exclude them again.
         let options = options.with(Options::DISABLED).with(Options::PREFABS);
         Self { parts: parts.into(), terms, options }
     }
 
-    /// Returns `true` if values in chunks can be written, and not only enabled bits.
+    /// Returns `true` if the query can write values in chunks. Enabled bits do not count.
     pub(crate) fn writes_values(&self) -> bool {
         self.parts.iter().any(|part| part.write && !part.bits)
     }
 
-    /// Returns `true` if one of the conditions concerns changes.
+    /// Returns `true` if the query filters by change or by order change.
     pub(crate) fn asks_for_changes(&self) -> bool {
         any_leaf(&self.terms, &mut |term| matches!(term, Term::Changed(_) | Term::OrderChanged))
     }
 
-    /// Calls a function with each component of a change condition.
+    /// Calls a function with each component that the query filters by change.
     pub(crate) fn each_changed(&self, mut each: impl FnMut(ComponentType)) {
         any_leaf(&self.terms, &mut |term| {
             if let Term::Changed(types) = term {
@@ -170,7 +174,8 @@ impl Plan {
         });
     }
 
-    /// Returns `true` if every matching entity has the component and the query fetches its values, for writing if `to_change`.
+    /// Returns `true` if every matching entity has the component and the query fetches its values, for writing if `to_change` is
+    /// set.
     pub(crate) fn gives(&self, ty: ComponentType, to_change: bool) -> bool {
         let gives = |part: &Part| part.ty == ty && !part.bits && (part.write || !to_change);
         self.parts.iter().any(gives) && self.requires(ty)
@@ -184,7 +189,9 @@ impl Plan {
     }
 }
 
-/// Excludes entities with a tag, unless the conditions require it. If one of several alternatives does, the others exclude them.
+/// Adds a condition that excludes entities with the tag `mark`, unless the conditions require the tag.
+///
+/// If an alternative of an `Or` requires the tag, the other alternatives of that `Or` exclude it instead.
 fn pass_over(terms: &mut Vec<Term>, mark: ComponentType) {
     if terms.contains(&Term::With(mark)) || terms.contains(&Term::Present(mark)) {
         return;
@@ -207,7 +214,7 @@ fn pass_over(terms: &mut Vec<Term>, mark: ComponentType) {
     }
 }
 
-/// Tests the conditions in order, also those of alternatives, until one passes. Returns `true` if one does.
+/// Returns `true` if `test` returns `true` for at least one condition, including the conditions inside of `Or`. Stops at the first.
 pub(crate) fn any_leaf(terms: &[Term], test: &mut dyn FnMut(&Term) -> bool) -> bool {
     terms.iter().any(|term| match term {
         Term::Or(alternatives) => alternatives.iter().any(|terms| any_leaf(terms, test)),
@@ -215,7 +222,7 @@ pub(crate) fn any_leaf(terms: &[Term], test: &mut dyn FnMut(&Term) -> bool) -> b
     })
 }
 
-/// Returns `true` if entities with a mark are required, perhaps in one of several alternatives.
+/// Returns `true` if the conditions, or an alternative of an `Or` among them, require the tag `mark`.
 fn asks_for(terms: &[Term], mark: ComponentType) -> bool {
     any_leaf(terms, &mut |term| *term == Term::With(mark) || *term == Term::Present(mark))
 }
@@ -252,7 +259,7 @@ pub(crate) fn refuse_not_enableable(component: ComponentType) {
     }
 }
 
-/// Options of a query, as bits: entities that it includes or excludes.
+/// Options of a query, as bit flags.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Options(u8);
 
@@ -265,7 +272,7 @@ impl Options {
     pub(crate) const PREFABS: Self = Self(2);
     /// Ignores enabled bits.
     pub(crate) const IGNORE_ENABLED: Self = Self(4);
-    /// Excludes other members of the write groups of the written components.
+    /// Excludes entities with other members of the write groups of the written components.
     pub(crate) const WRITE_GROUPS: Self = Self(8);
 
     pub(crate) const fn has(self, option: Self) -> bool {
@@ -284,9 +291,9 @@ impl Options {
 /// Settings of a query that are known only at run time.
 #[derive(Clone, Default)]
 pub(crate) struct Settings {
-    /// Newer versions count as changes.
+    /// The version that change filters compare with: newer versions count as changes.
     pub(crate) since: Version,
-    /// The values that entities must have, all of them. `None` stands for an empty list.
+    /// The shared values that matching entities must have. `None` is an empty list.
     pub(crate) shared: Option<Arc<Vec<(ComponentType, SharedValue)>>>,
 }
 
@@ -297,7 +304,7 @@ impl Settings {
             .push((ComponentType::of_shared::<T>(), Shared::new(value).into_erased()));
     }
 
-    /// Replaces the entities in the values.
+    /// Replaces the entities that the shared values contain.
     pub(crate) fn remap_entities(&mut self, map: &mut EntityRemap<'_>) {
         let Some(filters) = &mut self.shared else { return };
         for at in 0..filters.len() {
@@ -310,7 +317,7 @@ impl Settings {
         }
     }
 
-    /// Returns `true` if the values may contain entities.
+    /// Returns `true` if the shared values may contain entities.
     pub(crate) fn may_name_entities(&self) -> bool {
         let may = |(ty, _): &(ComponentType, SharedValue)| {
             ty.0.shared.is_some_and(|functions| functions.remap.is_some())
@@ -323,27 +330,27 @@ impl Settings {
     }
 }
 
-/// Write groups of a query: the components that it writes, and those that it names.
+/// The components that a query writes and names, for filtering by write groups.
 ///
-/// It reads the groups of the types in an archetype, not the members of the written types: types that were never used are not
-/// registered.
+/// Filtering goes through the components of an archetype and reads the write groups of each. The other direction, from a written
+/// component to the members of its group, is not possible: component types that were never used are not registered.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct KnownGroups {
-    /// Written components.
+    /// The components that the query writes.
     written: Box<[ComponentType]>,
-    /// Components that the query names, and whether they are only read.
+    /// The components that the query names. The flag is set if the query only reads the component.
     named: Box<[(TypeId, bool)]>,
 }
 
-/// Components that exclude the entities of one archetype.
+/// Tests whether a component excludes the entities of one archetype, because of write groups.
 pub(crate) struct Excluded<'k> {
-    /// Written components of the archetype.
+    /// The components of the archetype that the query writes.
     written: Vec<TypeId>,
     named: &'k [(TypeId, bool)],
 }
 
 impl KnownGroups {
-    /// Returns the write groups of a query with these parts and conditions.
+    /// Collects the written and named components of a query with these parts and conditions.
     pub(crate) fn new(parts: &[Part], terms: &[Term]) -> Self {
         let writes = parts.iter().filter(|part| part.write);
         let written: Box<[_]> = writes.map(|part| part.ty).collect();
@@ -359,7 +366,7 @@ impl KnownGroups {
         Self { named: named.into(), written }
     }
 
-    /// Returns the components that exclude entities of an archetype.
+    /// Returns a test for components that exclude the entities of an archetype.
     pub(crate) fn excluded_of(&self, shape: &ArchetypeShape) -> Excluded<'_> {
         let of_archetype = self.written.iter().filter(|&&ty| shape.has(ty));
         let written = of_archetype.filter_map(|ty| ty.0.type_id).collect();
@@ -369,6 +376,9 @@ impl KnownGroups {
 
 impl Excluded<'_> {
     /// Returns `true` if a component excludes the entities that have it.
+    ///
+    /// Such a component is in the write group of a written component. The query neither names it nor reads the target of one of its
+    /// groups.
     pub(crate) fn has(&self, ty: ComponentType) -> bool {
         let groups = ty.0.write_groups;
         let is_named = self.named.iter().any(|&(id, _)| Some(id) == ty.0.type_id);
@@ -377,8 +387,8 @@ impl Excluded<'_> {
             && !self.reads_target_of(groups, &mut Vec::new())
     }
 
-    /// Returns `true` if the query reads the target of one of these groups, directly or through other groups: then it handles the
-    /// members.
+    /// Returns `true` if the query reads the target of one of these groups, directly or through other groups. Such a query handles
+    /// the members of the group.
     fn reads_target_of(&self, groups: &[WriteGroup], seen: &mut Vec<TypeId>) -> bool {
         groups.iter().any(|group| {
             let target = group.target();
@@ -391,7 +401,7 @@ impl Excluded<'_> {
     }
 }
 
-/// Calls the function with each type in the conditions, and `true` unless the type is excluded.
+/// Calls the function with each component of the conditions. The flag is `true` unless the condition excludes the component.
 fn name_terms(terms: &[Term], name: &mut impl FnMut(ComponentType, bool)) {
     any_leaf(terms, &mut |term| {
         match term {

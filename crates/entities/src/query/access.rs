@@ -1,4 +1,4 @@
-//! Resources that a query uses: which jobs it waits for, and which queries conflict.
+//! Resources that a query uses, which determine the jobs that it waits for and the queries that it conflicts with.
 
 use std::sync::Arc;
 
@@ -10,12 +10,12 @@ use crate::component::ComponentType;
 use crate::manager::{EntityManager, Jobs, Resource, ResourceUse};
 use crate::storage::{Archetypes, Chunks, OutOfMemory, Storage, StorageSettings, unshare};
 
-/// The use of a query for which jobs are completed.
+/// The kind of use of a query, which determines the jobs that are completed before it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Asked {
-    /// Only the matching rows.
+    /// Finds the matching rows, without accessing their data.
     Found,
-    /// The rows and the data of them.
+    /// Finds the matching rows and accesses their data.
     Data,
 }
 
@@ -37,7 +37,7 @@ fn complete_before(jobs: &Jobs, storage: &Storage, matched: &QueryState, asked: 
     });
 }
 
-/// Copies the chunks that are shared with a fork and that a query can write, before there are views of it.
+/// Copies the chunks that are shared with a fork and that a query can write. It is called before views of the query exist.
 #[cold]
 pub(super) fn make_unique(
     chunks: &mut Chunks,
@@ -46,7 +46,7 @@ pub(super) fn make_unique(
     jobs: &Jobs,
     matched: &QueryState,
 ) -> Result<(), OutOfMemory> {
-    // A walk does not test whether an archetype has an optional component that may be written.
+    // All chunks of all matches are copied. Whether an archetype has an optional component that may be written is not tested.
     if !matched.plan.writes_values() {
         return Ok(());
     }
@@ -61,7 +61,7 @@ pub(super) fn make_unique(
     Ok(())
 }
 
-/// Adds the rows of all archetypes in which chunks may have to be copied before they are written.
+/// Adds write access to the rows of all archetypes in which chunks may have to be copied before they are written.
 pub(super) fn add_copied(
     matched: &QueryState,
     archetypes: &Archetypes,
@@ -75,7 +75,7 @@ pub(super) fn add_copied(
     }
 }
 
-/// Adds the resources that a query uses, except the rows of archetypes.
+/// Adds the resources that a query uses, except for the rows of archetypes.
 pub(super) fn add_uses(
     matched: &QueryState,
     archetypes: &Archetypes,
@@ -91,8 +91,9 @@ pub(super) fn add_uses(
         } else if part.need == Need::Optional && part.ty.is_enableable() && !ignores {
             add(uses, Resource::Mask(part.ty), Access::Read);
         }
-        // Enabling and disabling counts as a change of the value. A tag has no value to read, and shared values never change. A
-        // chunk component has no bytes in a column either, but its value can change.
+        // Enabling or disabling a component counts as a change of its value, so it needs `Values`. Reading needs `Values` only if
+        // there are values that can change: tags have none, and shared values never change. A chunk component has no bytes in a
+        // column, but its value can change.
         let has_value = part.ty.size() > 0 || part.ty.is_chunk_component();
         if part.write || !part.bits && has_value {
             add(uses, Resource::Values(part.ty), access);
@@ -106,23 +107,23 @@ pub(super) fn add_uses(
     }
 }
 
-/// Adds the change versions of all components that a query fetches.
+/// Adds the resources of the change versions of all components that a query fetches.
 ///
-/// The version of a column, and those of its rows if they are tracked, belong to the `Values` of the component, even if it has
-/// none. A claim on the mask alone does not cover them, nor does reading a tag.
+/// The versions of a column, and of its rows if the rows are tracked, belong to the `Values` of the component, even if the
+/// component is a tag without values. Access to the `Mask` of a component does not include its versions.
 ///
-/// | writer of versions | claim |
+/// | writer of versions | declared access |
 /// |---|---|
 /// | writes of values, on the world's thread or in a job | `Values`, to write |
 /// | enabling or disabling a component, including tags | `Mask` and `Values`, to write |
 /// | adding, moving or removing rows, or replacing shared values | `Rows` of the archetypes and `Table`, to write |
-/// | a view inside a loop, and tracked items it yielded | nothing more: conflicting jobs [meet](meets) the view |
+/// | a view inside a loop, and tracked items that it yielded | none: [`meets`] finds the jobs that conflict with the view |
 ///
-/// | reader of versions | claim |
+/// | reader of versions | declared access |
 /// |---|---|
-/// | a query with [`Changed`](crate::Changed), of these components | `Values`, to read; and `Rows`, in a job |
-/// | a lookup in a job, for all components it fetches | `Values`, to read, as here; `Rows` and `Table` |
-/// | a lookup on the world's thread, and a chunk | `Values`, to read |
+/// | a query with [`Changed`](crate::Changed), for the components of the filter | `Values`, to read; in a job also `Rows` |
+/// | a lookup in a job, for all components that it fetches | `Values`, to read, added by this function; `Rows` and `Table` |
+/// | a lookup on the world's thread, and an `ArchetypeChunk` | `Values`, to read |
 pub(super) fn add_versions(plan: &Plan, uses: &mut Vec<ResourceUse>) {
     for part in plan.parts.iter() {
         let access = if part.write { Access::Write } else { Access::Read };
@@ -130,27 +131,27 @@ pub(super) fn add_versions(plan: &Plan, uses: &mut Vec<ResourceUse>) {
     }
 }
 
-/// The query or lookup of a view or of a job.
+/// The plan of a view or of a job, and whether it is a lookup or a query.
 #[derive(Clone, Copy)]
 pub(super) struct Viewed<'a> {
     pub(super) plan: &'a Plan,
     pub(super) is_lookup: bool,
 }
 
-/// Conflicts of a job with views.
+/// The views of a split or of a system that a job conflicts with.
 #[derive(Clone)]
 pub(super) enum Meets<'a> {
     Nobody,
-    /// A conflict with the view of one query, which records its writes. A job over this query itself replaces the view, and then
-    /// there is no conflict: only one view can write.
+    /// The view of the query with this plan, because that view writes. A job over that query replaces the view. In that case, there
+    /// is no conflict.
     Writer(&'a Plan),
-    /// A conflict with the view of one query in a system.
+    /// The view of the query with this plan, in a system. Otherwise like `Writer`.
     WriterOfSystem(Arc<Plan>),
     Others,
 }
 
 impl Meets<'_> {
-    /// Returns the conflicts of a job that has each of these.
+    /// Combines the conflicts of a job with several views.
     pub(super) fn all(each: impl IntoIterator<Item = Self>) -> Self {
         each.into_iter().fold(Self::Nobody, |all, one| match (all, one) {
             (Self::Nobody, one) => one,
@@ -160,20 +161,23 @@ impl Meets<'_> {
     }
 }
 
-/// Returns `true` if matching depends on whether a component is enabled, for these archetypes.
+/// Returns `true` if a query reads the enabled bits of a component, in these archetypes.
 pub(super) fn reads_mask(matched: &QueryState, archetypes: &Archetypes, ty: ComponentType) -> bool {
     let mut uses = Vec::new();
     add_uses(matched, archetypes, Asked::Data, &mut uses);
     uses.iter().any(|&(resource, _)| resource == Resource::Mask(ty))
 }
 
-/// Returns the conflicts of a job over a query, or a job that captures a lookup, with a view of another query that remains in use
-/// on the world's thread. Neither writes data that the other fetches from the same entity. Two functions tell whether the matches
-/// of the job and of the view depend on the mask of a component.
+/// Returns whether a job conflicts with a view that remains in use on the world's thread.
 ///
-/// Views take turns, so one may read what another records: enabled bits and change versions. A job and a view wait for each other
-/// when a loop starts and when an entity is looked up. Inside a loop, however, the view reads masks and versions, and records
-/// fetches. The items it yielded may enable or disable components, or record changes.
+/// The job is a job over a query, or captures a lookup. The view belongs to another query or lookup. Neither of them writes data
+/// that the other fetches from the same entity, so the conflict can only be about enabled bits and change versions.
+/// `job_reads_mask` and `view_reads_mask` return whether the job and the view read the enabled bits of a component.
+///
+/// Two views never conflict over enabled bits and versions, because they are used in turns, on one thread. A job and a view wait
+/// for each other when a loop starts, and when an entity is looked up. Inside of a loop they do not wait, but the view reads masks
+/// and versions, and records the chunks that it fetches for writing. The items that it yielded may enable or disable components, or
+/// record changes.
 pub(super) fn meets<'a>(
     job: Viewed<'_>,
     view: Viewed<'a>,
@@ -187,9 +191,9 @@ pub(super) fn meets<'a>(
         asks
     };
     let by_view = |&Part { ty, bits, .. }: &Part| {
-        // A lookup records its fetches immediately. Tracked items may record changes later.
+        // A lookup records the change when an entity is looked up, which waits for the job. Tracked items may record changes later.
         let notes = !view.is_lookup || ty.tracks_changes();
-        // A job may read the change versions of everything it looks up.
+        // A job that captures a lookup may read the change versions of all components of the lookup.
         let uses = has(job.plan, &|part| part.ty == ty && (part.write || job.is_lookup));
         notes && (uses || asks(job.plan, ty)) || bits && job_reads_mask(ty)
     };
@@ -207,14 +211,14 @@ pub(super) fn meets<'a>(
     }
 }
 
-/// Returns `true` if matching can depend on whether a component is enabled, for any archetypes.
+/// Returns `true` if a query may read the enabled bits of a component, in any archetype.
 pub(super) fn may_read_mask(plan: &Plan, ty: ComponentType) -> bool {
     let asks = |part: &Part| part.ty == ty && (part.bits || part.need == Need::Optional);
     let ignores = plan.options.has(Options::IGNORE_ENABLED);
     plan.parts.iter().any(asks) || !ignores && may_be_about(&plan.terms, ty)
 }
 
-/// Returns `true` if one of the conditions can concern a component. If write groups are left alone, that is any component.
+/// Returns `true` if one of the conditions may depend on a component. A filter by write groups may depend on any component.
 fn may_be_about(terms: &[Term], component: ComponentType) -> bool {
     any_leaf(terms, &mut |term| match term {
         Term::With(ty)
@@ -228,7 +232,7 @@ fn may_be_about(terms: &[Term], component: ComponentType) -> bool {
     })
 }
 
-/// Adds the masks that decide which rows of an archetype match.
+/// Adds read access to the masks that determine which rows of an archetype match.
 fn add_masks(found: &Match, archetypes: &Archetypes, uses: &mut Vec<ResourceUse>) {
     let shape = &archetypes[found.archetype].shape;
     let ty = |mask: u32| -> ComponentType { shape.types[shape.enableable[mask as usize] as usize] };
@@ -245,7 +249,7 @@ fn add_masks(found: &Match, archetypes: &Archetypes, uses: &mut Vec<ResourceUse>
     }
 }
 
-/// Adds a use, unless the same or a stronger one is present.
+/// Adds an access to a resource, unless the list has the same or a stronger access to it.
 pub(super) fn add(uses: &mut Vec<ResourceUse>, resource: Resource, access: Access) {
     match uses.iter_mut().find(|(other, _)| *other == resource) {
         Some((_, Access::Write)) => {}
@@ -254,21 +258,21 @@ pub(super) fn add(uses: &mut Vec<ResourceUse>, resource: Resource, access: Acces
     }
 }
 
-/// The reason why no entity matches two queries.
+/// The result of [`disjoint`]: whether an entity can match two queries, and if not, why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Disjoint {
-    /// By components: no archetype has entities of both.
+    /// No archetype matches both queries.
     Archetypes,
-    /// Only by the enabled state of a component.
+    /// An archetype may match both queries, but no entity does, because of the enabled state of this component.
     Switch(ComponentType),
-    /// The queries may match the same entity.
+    /// An entity may match both queries.
     No,
 }
 
-/// The maximum number of alternatives that are compared one by one.
+/// The maximum number of combinations of `Or` alternatives per query that are compared one by one.
 pub(super) const MOST_ALTERNATIVES: usize = 64;
 
-/// Returns `true` if a query has too many alternatives to compare them one by one.
+/// Returns `true` if a query has more than [`MOST_ALTERNATIVES`] combinations of `Or` alternatives.
 pub(super) fn has_too_many_alternatives(plan: &Plan) -> bool {
     fn count(terms: &[Term]) -> usize {
         terms.iter().fold(1, |all, term| match term {
@@ -282,7 +286,7 @@ pub(super) fn has_too_many_alternatives(plan: &Plan) -> bool {
     count(&plan.terms) > MOST_ALTERNATIVES
 }
 
-/// Returns why no entity can match two queries, for any archetypes.
+/// Returns whether an entity can match two queries, whatever archetypes exist.
 pub(crate) fn disjoint(left: &Plan, right: &Plan) -> Disjoint {
     let mut found = Disjoint::Archetypes;
     for left_terms in alternatives(&left.terms) {
@@ -301,14 +305,14 @@ pub(crate) fn disjoint(left: &Plan, right: &Plan) -> Disjoint {
     found
 }
 
-/// Returns all alternatives of the conditions, each a list without `Or`.
+/// Expands the `Or` conditions into all combinations of alternatives. Each combination is a list without `Or`.
 fn alternatives(terms: &[Term]) -> Vec<Vec<&Term>> {
     let mut all: Vec<Vec<&Term>> = vec![Vec::new()];
     for term in terms {
         match term {
             Term::Or(lists) => {
                 let ways: Vec<_> = lists.iter().flat_map(|terms| alternatives(terms)).collect();
-                // Without the condition more entities match, so queries found disjoint are disjoint.
+                // The `Or` is ignored. Without it more entities match, so queries that are found to be disjoint are disjoint.
                 if all.len() * ways.len() > MOST_ALTERNATIVES {
                     continue;
                 }
@@ -331,7 +335,7 @@ struct Conditions<'a> {
 }
 
 impl Conditions<'_> {
-    /// Returns `true` if these conditions require a component that the others exclude.
+    /// Returns `true` if these conditions require a component that no archetype of the other conditions has.
     fn has_what_is_lacking_in(self, others: Conditions<'_>) -> bool {
         self.terms.iter().any(|term| match term {
             Term::With(ty) | Term::Present(ty) | Term::Disabled(ty) => others.lack(*ty),
@@ -342,18 +346,19 @@ impl Conditions<'_> {
         })
     }
 
-    /// Returns `true` if no archetype has the component.
+    /// Returns `true` if no archetype that fulfils these conditions has the component.
     fn lack(self, component: ComponentType) -> bool {
         let ignores_enabled = self.options.has(Options::IGNORE_ENABLED);
         self.terms.iter().any(|term| match **term {
             Term::Absent(ty) => ty == component,
-            // An archetype may have a component that is disabled, unless that is ignored.
+            // The archetype of a matching entity may have an enableable component, disabled, unless enabled state is ignored.
             Term::Without(ty) => ty == component && (ignores_enabled || !ty.is_enableable()),
             _ => false,
         })
     }
 
-    /// Returns a component that is enabled in all entities of these conditions, and absent or disabled in those of the others.
+    /// Returns a component that is enabled on all entities that fulfil these conditions, and absent or disabled on all entities
+    /// that fulfil the other conditions.
     fn is_on_what_is_off_in(self, others: Conditions<'_>) -> Option<ComponentType> {
         self.terms.iter().find_map(|term| match **term {
             Term::With(ty) => {

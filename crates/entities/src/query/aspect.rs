@@ -12,15 +12,15 @@ use crate::shared::{Shared, SharedComponent};
 
 /// Query data as a struct with named fields and methods, for components that belong together.
 ///
-/// It is derived. A query yields the struct for all entities that match its fields, as fast as a tuple of the same data. Unity's
-/// `IAspect`.
+/// `#[derive(Aspect)]` implements the trait. A query yields the struct for each entity that matches all fields, as fast as a tuple
+/// of the same data. Unity's `IAspect`.
 ///
 /// | field | entities |
 /// |---|---|
 /// | `&'w T`, `&'w mut T` | those that have the component, enabled |
 /// | `Entity` | all |
 /// | `&'w [T]`, `DynamicBuffer<'w, T>` | those that have the buffer, enabled |
-/// | `TrackedMut<'w, T>` | as for `&'w mut T` |
+/// | `TrackedMut<'w, T>` | those that have the component, enabled |
 /// | `EnabledRef<'w, T>`, `EnabledMut<'w, T>` | those that have the component, enabled or disabled |
 /// | `#[aspect(shared)]` `&'w T` | those that have the shared component |
 /// | `#[aspect(chunk)]` `&'w T` | those whose chunk has a value |
@@ -29,8 +29,8 @@ use crate::shared::{Shared, SharedComponent};
 /// | `Option` of any of these | all |
 ///
 /// An aspect with only read-only fields is [`ReadOnlyData`], and works with a shared borrow of the world. For a mutable aspect,
-/// `#[aspect(read_only = Name)]` on the struct generates a read-only struct with the same fields. Nested aspects then need such a
-/// form too.
+/// `#[aspect(read_only = Name)]` on the struct generates a read-only struct with the same fields. Nested aspects then need a
+/// read-only struct too.
 ///
 /// # Examples
 ///
@@ -91,7 +91,7 @@ pub trait AspectField<Kind> {
     type ReadOnly: QueryData;
 }
 
-/// A read-only field. Derived code relies on it: the data of the field can only be read.
+/// A field whose query data is read-only. Derived code relies on this.
 #[doc(hidden)]
 pub trait ReadOnlyField<Kind> {
     const SEALED: Sealed;
@@ -101,7 +101,7 @@ impl<Kind, F: AspectField<Kind, Data: ReadOnlyData>> ReadOnlyField<Kind> for F {
     const SEALED: Sealed = Sealed;
 }
 
-/// A field that can be fetched on any thread. Derived code relies on it: so can the data of the field.
+/// A field whose query data can be fetched on any thread. Derived code relies on this.
 #[doc(hidden)]
 pub trait ParallelField<Kind> {
     const SEALED: Sealed;
@@ -111,7 +111,7 @@ impl<Kind, F: AspectField<Kind, Data: ParallelData>> ParallelField<Kind> for F {
     const SEALED: Sealed = Sealed;
 }
 
-/// A field whose read-only form can be fetched on any thread. Derived code relies on it: so can the read-only data of the field.
+/// A field whose read-only query data can be fetched on any thread. Derived code relies on this.
 #[doc(hidden)]
 pub trait ParallelViewField<Kind> {
     const SEALED: Sealed;
@@ -121,27 +121,27 @@ impl<Kind, F: AspectField<Kind, ReadOnly: ParallelData>> ParallelViewField<Kind>
     const SEALED: Sealed = Sealed;
 }
 
-/// A constant whose type no other crate can name, and so none can implement the traits of fields.
+/// The type of a constant of the field traits. Other crates cannot name it, and so cannot implement these traits.
 #[derive(Debug)]
 #[expect(unnameable_types, reason = "seals the traits of fields")]
 pub struct Sealed;
 
-/// A field without an attribute.
+/// Marker for fields without an attribute.
 #[doc(hidden)]
 #[derive(Debug)]
 pub enum PlainField {}
 
-/// A field of a shared component.
+/// Marker for fields with `#[aspect(shared)]`.
 #[doc(hidden)]
 #[derive(Debug)]
 pub enum SharedField {}
 
-/// A field of the value of a chunk.
+/// Marker for fields with `#[aspect(chunk)]`.
 #[doc(hidden)]
 #[derive(Debug)]
 pub enum ChunkField {}
 
-/// A field of a managed component.
+/// Marker for fields with `#[aspect(managed)]`.
 #[doc(hidden)]
 #[derive(Debug)]
 pub enum ManagedField {}

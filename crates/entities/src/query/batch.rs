@@ -23,108 +23,108 @@ use crate::version::Version;
 
 /// The rows of a query, for jobs and parallel loops.
 ///
-/// It is filled in two steps. The world's thread [collects](Self::collect) the chunks of all archetypes that match. When the job
-/// runs, the rows are [prepared](Self::prepare) once. This evaluates the filters by change and enabled state, since earlier jobs
-/// may have written them. It marks the chunks that are written, and divides the rows into batches, each for one thread.
+/// `Rows` is filled in two steps. The world's thread [collects](Self::collect) the chunks of all archetypes that match. When the
+/// job runs, it [prepares](Self::prepare) the rows once. `prepare` evaluates the filters by change and by enabled state, which
+/// earlier jobs may have written. It marks the chunks that are written, and divides the rows into batches, each for one thread.
 ///
-/// The pointers stay valid as long as the rows are in use: no row of these archetypes is added or removed meanwhile, and matches
-/// do not move.
+/// The pointers stay valid as long as the rows are in use: no row of these archetypes is added or removed meanwhile, and a
+/// [`Match`] never moves.
 #[derive(Default)]
 pub(crate) struct Rows {
     all_chunks: ChunkTable,
     matches: Vec<CollectedMatch>,
     chunks: Vec<CollectedChunk>,
-    /// The index of each of the chunks among all chunks of the matches. Empty if no chunk was left out.
+    /// For each element of `chunks`, the index of the chunk among all chunks of the matches. Empty if no chunk was left out.
     unfiltered: Vec<u32>,
-    /// The values of shared components, of the chunks that have some.
+    /// The shared values of all chunks that have shared components.
     shared: Vec<SharedPointer>,
-    /// All rows of all chunks match.
+    /// True if all rows of all chunks match.
     is_plain: bool,
-    /// Each chunk is a batch, and is marked when it is opened. The list of batches is not used.
+    /// True if each chunk is one batch, which is marked when it is opened. `batches` is not used then.
     is_undivided: bool,
     batches: Vec<RowBatch>,
-    /// The batches before they are divided: whole chunks.
+    /// One batch for each whole chunk, before the batches are divided.
     whole: Vec<RowBatch>,
-    /// Bits of rows that have changed, for queries that filter by it.
+    /// One bit per row, set if the row has changed, for queries that filter by change.
     changed: Vec<u64>,
-    /// The bits of one chunk.
+    /// Scratch memory of `prepare`: the changed bits of one chunk.
     changed_of_one: Vec<u64>,
-    /// A flag for each batch whose values were yielded for writing, if chunks are [marked late](Self::mark_yielded).
+    /// One flag per batch, set if values of the batch were yielded for writing. Used if chunks are
+    /// [marked late](Self::mark_yielded).
     yielded: Vec<AtomicBool>,
-    /// The runs of rows that match, with the index of the batch, for tracked columns of chunks that are marked late.
+    /// The runs of matching rows, each with the index of its batch. Used for tracked columns of chunks that are marked late.
     yielded_runs: Vec<(u32, Range<u32>)>,
-    /// Uses of the world that a job over the rows declares.
+    /// Resources of the world that a job over the rows declares.
     pub(super) uses: Vec<ResourceUse>,
-    /// A job over the rows runs immediately, since other views of the world conflict with it.
+    /// True if a job over the rows runs immediately, because other views of the world conflict with it.
     pub(super) at_once: bool,
-    /// A job over the rows reads versions of chunks, also of components that it only reads.
+    /// True if a job over the rows reads change versions, including those of components that it only reads.
     pub(super) reads_versions: bool,
     choice: ChunkFilter,
-    /// The version at which the rows were collected, and which writes are marked with.
+    /// The world's version when the rows were collected. Written chunks are marked with it.
     pub(super) version: Version,
-    /// The query writes enable bits, which may decide which rows match.
+    /// True if the query writes enabled bits, which may decide which rows match.
     switches: bool,
-    /// Count of rows, matching or not, once they are [counted](Self::count_all) or [taken whole](Self::take_whole).
+    /// Number of rows, including rows that do not match. Set by [`count_all`](Self::count_all) and
+    /// [`take_whole`](Self::take_whole).
     pub(super) all: usize,
 }
 
-/// Selects chunks by their entities.
+/// Function that selects chunks by their entities.
 pub(super) type Pick<'a> = &'a mut dyn FnMut(&[Entity]) -> bool;
 
 pub(crate) type SharedPointer = *const (dyn Any + Send + Sync);
 
-/// An archetype that matches, and its chunks.
+/// An archetype that matches, and the position of its chunks in [`Rows`].
 struct CollectedMatch {
     found: *const Match,
-    /// Index of its first chunk.
+    /// Index of the first chunk of the match.
     first: u32,
-    /// Index of the shared values of its first chunk. Each chunk has `shared_count` values, one chunk after the other.
+    /// Index in `Rows::shared` of the first chunk's shared values. Each chunk has `shared_count` contiguous values.
     shared: u32,
     shared_count: u32,
 }
 
 /// A chunk of an archetype that matches.
 ///
-/// It is small, since one thread writes the list and another reads it: each cache line goes from core to core.
+/// The struct is small because one thread writes the list and another reads it: each cache line moves from core to core.
 #[derive(Clone, Copy)]
 struct CollectedChunk {
     number: u32,
-    /// Index of the match.
+    /// Index in `Rows::matches`.
     of: u32,
 }
 
 /// Contiguous rows of a chunk, for one thread.
 #[derive(Clone)]
 struct RowBatch {
-    /// Index of the chunk.
+    /// Index in `Rows::chunks`.
     chunk: u32,
-    /// The first row is a multiple of 64, so that no other batch has bits in the same words.
+    /// The rows of the batch. The first one is a multiple of 64, so that no two batches have enabled bits in the same word.
     rows: Range<u32>,
-    /// Words of `Rows::changed`.
+    /// Range of words in `Rows::changed`.
     changed: Range<u32>,
-    /// Count of matching entities before the batch, and in it, if they are numbered.
+    /// Number of matching entities in earlier batches. Set if the batches are numbered, like `count`, the number in this batch.
     before: u32,
     count: u32,
 }
 
-// SAFETY: threads read chunks, matches and the values of shared components, which are `Sync`. Nothing is written meanwhile,
-// except what the job has declared. Of that each thread uses the rows of its batches, and their bits, which are in words of
-// their own.
+// SAFETY: threads read chunks, matches and shared values, which are `Sync`. Only data that the job has declared is written
+// meanwhile. Each thread writes the rows of its own batches, and their enabled bits, which share no word with other batches.
 unsafe impl Send for Rows {}
-// SAFETY: threads read chunks, matches and the values of shared components, which are `Sync`. Nothing is written meanwhile,
-// except what the job has declared. Of that each thread uses the rows of its batches, and their bits, which are in words of
-// their own.
+// SAFETY: threads read chunks, matches and shared values, which are `Sync`. Only data that the job has declared is written
+// meanwhile. Each thread writes the rows of its own batches, and their enabled bits, which share no word with other batches.
 unsafe impl Sync for Rows {}
 
-/// Division of rows into batches.
+/// Options for dividing rows into batches.
 #[derive(Clone, Copy)]
 pub(super) struct Divide {
-    /// Chunks stay whole. Otherwise they are divided, so that all threads have work.
+    /// Makes each chunk one batch. Otherwise chunks are divided, so that all threads have work.
     whole: bool,
-    /// The matching entities before each batch are counted. Of whole chunks, only those whose values are yielded are
-    /// [marked](Rows::mark_yielded), when the job is done.
+    /// Counts the matching entities before each batch. If `whole` is set too, chunks are [marked](Rows::mark_yielded) when the job
+    /// is done, and only those whose values were yielded.
     numbered: bool,
-    /// Values are yielded as slices, which also have values of disabled components.
+    /// Yields values as slices, which include values of disabled optional components.
     slices: bool,
 }
 
@@ -142,15 +142,17 @@ impl Divide {
     }
 }
 
-/// Minimum count of batches, if there are enough rows, so that no thread waits long for the last. It does not depend on the
-/// count of threads, since a panic leaves the rest of a batch undone.
+/// Minimum number of batches if there are enough rows, so that no thread waits long for the last batch.
+///
+/// The number does not depend on the number of threads: a panic skips the rest of its batch, and which rows are skipped must not
+/// depend on the machine.
 const MIN_BATCHES: usize = 64;
-/// Distance of the batch that is prefetched.
+/// Number of batches between the current batch and the batch that is prefetched.
 const PREFETCH_DISTANCE: usize = 4;
 
 /// A batch that a thread works on.
 ///
-/// **Invariant:** it was opened once; or its data is read-only, or is only used for indices of one thread.
+/// **Invariant:** the batch was opened once, or its data is read-only, or each thread uses the data at its own indices only.
 pub(super) struct OpenBatch<'r, D: QueryData> {
     pub(super) chunk: &'r Chunk,
     pub(super) found: &'r Match,
@@ -158,23 +160,23 @@ pub(super) struct OpenBatch<'r, D: QueryData> {
     pub(super) rows: Range<u32>,
     changed: &'r [u64],
     soon: Option<Prefetch>,
-    /// Indices of its entities in the query, if they are numbered.
+    /// Indices of the batch's entities among all matching entities, if the batches are numbered.
     pub(super) found_numbers: Range<usize>,
     /// Index of the chunk among all chunks of the archetypes that match, unfiltered.
     pub(super) chunk_number: usize,
-    /// The rows that the batch is of, and its index.
+    /// The rows that the batch belongs to.
     rows_of: &'r Rows,
     at: usize,
 }
 
 impl Rows {
-    /// Collects the chunks of all archetypes that match, and unshares those that are written. With a function, it collects only the
-    /// chunks whose entities the function picks.
+    /// Collects the chunks of all archetypes that match, and unshares the chunks that are written. If `pick` is set, collects only
+    /// the chunks for whose entities `pick` returns `true`.
     ///
     /// # Safety
     ///
-    /// - the walk is that of a query of this data, and writes, unless the data is read-only
-    /// - nothing that was fetched from its chunks is in use
+    /// - the walk belongs to a query of this data, and is one that writes unless the data is read-only
+    /// - no data that was fetched from the walk's chunks is in use
     pub(super) unsafe fn collect<D: QueryData>(
         &mut self,
         walk: &Walk<'_>,
@@ -184,7 +186,7 @@ impl Rows {
         self.chunks.clear();
         self.unfiltered.clear();
         self.shared.clear();
-        // If the job never runs, nothing is yielded.
+        // Cleared here too: if the job never runs, no values are yielded.
         self.yielded.clear();
         let mut before = 0;
         self.choice = walk.choice();
@@ -198,8 +200,8 @@ impl Rows {
             let archetype = &walk.archetypes[found.archetype];
             let (first, shared) = (self.chunks.len(), self.shared.len() as u32);
             let of = self.matches.len() as u32;
-            // The chunks' headers are not read, unless a filter needs them: with many chunks they are in another core's cache,
-            // and the job needs them in its own.
+            // Chunk headers are read only if a filter needs them. Reading them here would bring them into this core's cache, but
+            // the job needs them in the cache of its own core.
             let listed = archetype.chunks.iter().map(|&number| CollectedChunk { number, of });
             // SAFETY: archetypes list chunks that exist, and nothing writes the headers now.
             let chunk = |number| unsafe { (*walk.chunks).get_unchecked(number) };
@@ -220,8 +222,8 @@ impl Rows {
             let chunks = &self.chunks[first..];
             if may_be_shared {
                 for chunk in chunks {
-                    // SAFETY: archetypes list chunks that exist. The walk writes, no reference to a chunk is alive, and nothing that
-                    // was fetched is in use.
+                    // SAFETY: archetypes list chunks that exist. The walk is one that writes, no reference to a chunk is alive, and
+                    // no fetched data is in use.
                     unsafe { walk.prepare::<D>(chunk.number)? };
                 }
             }
@@ -244,7 +246,7 @@ impl Rows {
         Ok(())
     }
 
-    /// Declares the uses of a job over the rows.
+    /// Declares the resources that a job over the rows uses.
     pub(super) fn declare(&self, jobs: &Jobs, accesses: &mut AccessList) {
         jobs.declare(&self.uses, accesses);
         if self.at_once {
@@ -252,16 +254,16 @@ impl Rows {
         }
     }
 
-    /// Counts the rows, matching or not.
+    /// Counts all rows of the chunks, including rows that do not match.
     pub(super) fn count_all(&mut self) -> usize {
         self.all = self.chunks.iter().map(|&place| self.chunk(place).0.len as usize).sum();
         self.all
     }
 
-    /// Returns a collected chunk and its match, which stay while the rows are in use.
+    /// Returns a collected chunk and its match.
     #[inline(always)]
     fn chunk(&self, place: CollectedChunk) -> (&Chunk, &Match) {
-        // SAFETY: chunks and matches stay while the rows are in use.
+        // SAFETY: the chunks and the matches stay in place as long as the rows are in use.
         unsafe { (&*self.all_chunks.at(place.number), &*self.matches[place.of as usize].found) }
     }
 
@@ -271,22 +273,22 @@ impl Rows {
         if self.is_undivided { at } else { self.batches[at].chunk as usize }
     }
 
-    /// Requires that chunks are marked before anything is yielded: captured lookups may read versions, and no thread may mark
-    /// then.
+    /// Requires that chunks are marked before the first value is yielded. Captured lookups may read versions, so no thread may mark
+    /// a chunk while the job runs.
     pub(super) fn mark_first(&mut self) {
         self.is_plain = false;
     }
 
-    /// Evaluates the filters, marks what is written, and divides the rows into batches. Returns their count.
+    /// Evaluates the filters, marks the written chunks, and divides the rows into batches. Returns the number of batches.
     ///
     /// # Safety
     ///
     /// - the rows were collected for a query of this data
-    /// - from here on, nothing else writes what the query reads, or uses what it writes
+    /// - while the rows are in use, no other code writes data that the query reads, or uses data that the query writes
     pub(super) unsafe fn prepare<D: QueryData>(&mut self, divide: Divide) -> usize {
         self.changed.clear();
-        // If all rows match, there is nothing to evaluate, and the thread that opens a chunk marks it, with the header in its
-        // cache. Tracked rows are marked before, and so is everything if captures may read versions.
+        // If all rows match, no filter has to be evaluated, and the thread that opens a chunk marks it, with the header in its
+        // cache. Tracked rows are marked here, and so are all chunks if captures may read versions.
         self.is_undivided = self.is_plain && divide.whole && !divide.numbered && !D::TRACKS;
         if self.is_undivided {
             return self.chunks.len();
@@ -314,7 +316,7 @@ impl Rows {
             if D::MARKS && divide.marks_late() {
                 self.note_runs::<D>(&batch);
             } else if D::MARKS {
-                // SAFETY: the rows were collected for this data, and nothing else uses what the query writes.
+                // SAFETY: the rows were collected for this data, and no other code uses data that the query writes.
                 unsafe { self.mark::<D>(&batch, divide.slices) };
             }
             self.whole.push(batch);
@@ -330,7 +332,7 @@ impl Rows {
         self.batches.len()
     }
 
-    /// Makes a batch of each whole chunk, without evaluating filters, and marks nothing.
+    /// Makes each chunk one batch, with all its rows. Evaluates no filters and marks no chunk.
     pub(super) fn take_whole(&mut self) {
         self.is_undivided = false;
         self.changed.clear();
@@ -345,7 +347,9 @@ impl Rows {
         self.all = before as usize;
     }
 
-    /// Returns the batch of an entity, by its index, which is below the count. The batches are numbered.
+    /// Returns the index of the batch that contains the matching entity with index `number`.
+    ///
+    /// The batches must be numbered, and `number` must be less than the number of matching entities.
     pub(super) fn batch_of(&self, number: usize) -> usize {
         self.batches.partition_point(|batch| batch.before as usize <= number) - 1
     }
@@ -355,10 +359,10 @@ impl Rows {
     /// # Safety
     ///
     /// - the rows were collected for a query of this data, and [taken whole](Self::take_whole)
-    /// - nothing else uses what the query writes
+    /// - no other code uses data that the query writes
     pub(super) unsafe fn mark_taken<D: QueryData>(&self) {
         for batch in self.batches.iter().filter(|_| D::MARKS) {
-            // SAFETY: the rows were collected for a query of this data, and nothing else uses what it writes.
+            // SAFETY: the rows were collected for a query of this data, and no other code uses data that the query writes.
             unsafe { self.mark::<D>(batch, false) };
         }
     }
@@ -367,7 +371,8 @@ impl Rows {
     ///
     /// # Safety
     ///
-    /// - the rows were collected for a query of this data, and nothing else uses what it writes
+    /// - the rows were collected for a query of this data
+    /// - no other code uses data that the query writes
     #[inline(always)]
     unsafe fn mark_chunk<D: QueryData>(&self, place: CollectedChunk) {
         let (chunk, found) = self.chunk(place);
@@ -376,35 +381,36 @@ impl Rows {
         unsafe { D::mark(&mut ChunkMarks { chunk, version: self.version }, &found.places) };
     }
 
-    /// Marks the written columns of a whole chunk, and the matching rows of tracked columns, which are yielded as slices or one
-    /// by one.
+    /// Marks the written columns of a whole chunk, and the matching rows of tracked columns. `as_slices` says whether the rows are
+    /// yielded as slices or one by one.
     ///
     /// # Safety
     ///
-    /// - the rows were collected for a query of this data, and nothing else uses what it writes
+    /// - the rows were collected for a query of this data
+    /// - no other code uses data that the query writes
     unsafe fn mark<D: QueryData>(&self, batch: &RowBatch, as_slices: bool) {
         let place = self.chunks[batch.chunk as usize];
-        // SAFETY: the rows were collected for a query of this data, and nothing else uses what it writes.
+        // SAFETY: the rows were collected for a query of this data, and no other code uses data that the query writes.
         unsafe { self.mark_chunk::<D>(place) };
         if !D::TRACKS {
             return;
         }
-        // Not by the threads of the job, which would write to the same words.
-        // SAFETY: the chunk was collected for this data, and these are rows of it. `track` writes nothing that is read here.
+        // Rows are tracked here, and not by the threads of the job, because those would write to the same words.
+        // SAFETY: the chunk was collected for this data, and these are rows of it. `each_run_of` reads nothing that `track` writes.
         unsafe {
             let fetch = self.fetch::<D>(batch.chunk as usize, place);
             self.each_run_of(batch, |run| track::<D>(fetch, run, as_slices));
         }
     }
 
-    /// Calls a function for contiguous matching rows of a batch that is a whole chunk.
+    /// Calls a function for each run of contiguous matching rows of a batch. The batch must be a whole chunk.
     fn each_run_of(&self, batch: &RowBatch, function: impl FnMut(Range<u32>)) {
         let (chunk, found) = self.chunk(self.chunks[batch.chunk as usize]);
         each_run(&found.bits, chunk, self.changed_of(batch), function);
     }
 
-    /// Records the matching rows of the next whole chunk, if data that is marked late tracks rows: other rows would match later
-    /// if the job disables components.
+    /// Records the matching rows of the next whole chunk, if the data tracks rows and is marked late. The rows are recorded before
+    /// the job runs, because the job may disable components and so change which rows match.
     fn note_runs<D: QueryData>(&mut self, batch: &RowBatch) {
         if D::TRACKS {
             let (at, mut kept) = (self.whole.len() as u32, mem::take(&mut self.yielded_runs));
@@ -415,16 +421,17 @@ impl Rows {
 
     /// Marks the chunks whose values were [yielded](OpenBatch::note_yielded). Chunks that the job skipped do not count as changed.
     ///
-    /// It is called when all threads are done, since lookups of the job may read versions while it runs.
+    /// This is called when all threads are done, because lookups of the job may read versions while the job runs.
     ///
     /// # Safety
     ///
-    /// - if the rows were prepared since they were collected, it was for a query of this data, and all threads of the job are
-    ///   done
+    /// - if the rows were prepared after they were collected, they were prepared for a query of this data, and all threads of the
+    ///   job are done
     pub(super) unsafe fn mark_yielded<D: QueryData>(&self, as_slices: bool) {
         for (batch, yielded) in self.batches.iter().zip(&self.yielded) {
             if yielded.load(Ordering::Relaxed) {
-                // SAFETY: the job has declared that it writes the data, and nothing else uses it until the job has ended.
+                // SAFETY: the rows were collected for this data. The job has declared that it writes the data, so that no other
+                // code uses the data until the job has ended.
                 unsafe { self.mark_chunk::<D>(self.chunks[batch.chunk as usize]) };
             }
         }
@@ -433,8 +440,8 @@ impl Rows {
         };
         for (at, run) in self.yielded_runs.iter().filter(|(at, _)| is_yielded(*at)) {
             let chunk = self.batches[*at as usize].chunk as usize;
-            // SAFETY: these are rows of the chunk, which was collected for this data. Nothing else uses what the job writes
-            // until it has ended.
+            // SAFETY: these are rows of the chunk, which was collected for this data. No other code uses data that the job writes
+            // until the job has ended.
             unsafe {
                 track::<D>(self.fetch::<D>(chunk, self.chunks[chunk]), run.clone(), as_slices);
             };
@@ -457,7 +464,7 @@ impl Rows {
         }
     }
 
-    /// Counts the matching entities before and in each batch.
+    /// Numbers the batches: counts the matching entities in each batch and in the batches before it.
     fn number(&mut self) {
         let mut before = 0;
         for at in 0..self.batches.len() {
@@ -481,17 +488,17 @@ impl Rows {
         words.map(|word| rows(word).count_ones()).sum()
     }
 
-    /// Returns the bits of the rows that have changed, if the query filters by it.
+    /// Returns the changed bits of a batch's chunk. Empty unless the query filters by changes of single rows.
     #[inline(always)]
     fn changed_of(&self, batch: &RowBatch) -> &[u64] {
         &self.changed[batch.changed.start as usize..batch.changed.end as usize]
     }
 
-    /// Fetches the data from a chunk.
+    /// Fetches the data from a chunk, given its index in `chunks` and the element at that index.
     ///
     /// # Safety
     ///
-    /// - the chunk, the one at this index, was collected for a query of this data
+    /// - the chunk was collected for a query of this data
     #[inline(always)]
     unsafe fn fetch<D: QueryData>(&self, at: usize, place: CollectedChunk) -> D::Fetch {
         let (chunk, found) = self.chunk(place);
@@ -500,7 +507,7 @@ impl Rows {
         unsafe { D::fetch(view, &found.places) }
     }
 
-    /// Returns the values of the shared components of a chunk, the one at this index.
+    /// Returns the shared values of a chunk, given its index in `chunks` and the element at that index.
     #[inline(always)]
     fn shared_of(&self, at: usize, place: CollectedChunk) -> &[SharedPointer] {
         let CollectedMatch { first, shared, shared_count, .. } = self.matches[place.of as usize];
@@ -516,8 +523,8 @@ impl Rows {
     /// # Safety
     ///
     /// - the rows were prepared for a query of this data
-    /// - each batch is opened once, unless the data is `()`; or the chunks were [taken whole](Self::take_whole), and only the
-    ///   fetch is used
+    /// - each batch is opened once; or the data is `()`; or the chunks were [taken whole](Self::take_whole) and only the `fetch` of
+    ///   the returned batch is used
     #[inline(always)]
     pub(super) unsafe fn open<D: QueryData>(&self, at: usize) -> OpenBatch<'_, D> {
         let chunk_index = self.chunk_index(at);
@@ -525,7 +532,8 @@ impl Rows {
         let (chunk, found) = self.chunk(place);
         let (rows, changed, found_numbers, batches) = if self.is_undivided {
             if D::MARKS {
-                // SAFETY: the job runs, so that nothing else uses what it writes, and the batch is opened once.
+                // SAFETY: the rows were collected for this data. The job runs, so that no other code uses data that the job
+                // writes, and each batch is opened once.
                 unsafe { self.mark_chunk::<D>(place) };
             }
             (0..chunk.len, &[][..], 0..0, self.chunks.len())
@@ -549,7 +557,7 @@ impl Rows {
         OpenBatch {
             chunk,
             found,
-            // SAFETY: the rows were prepared, and so collected, for this data.
+            // SAFETY: the rows were collected for this data before they were prepared.
             fetch: unsafe { self.fetch::<D>(chunk_index, place) },
             rows,
             changed,
@@ -561,7 +569,7 @@ impl Rows {
         }
     }
 
-    /// Returns the first and the last entity of a batch, matching or not.
+    /// Returns the first and the last entity of a batch, including entities that do not match.
     pub(super) fn ends_of(&self, at: usize) -> (Entity, Entity) {
         let entities = self.chunk(self.chunks[self.chunk_index(at)]).0.entities();
         let rows = self.batches.get(at).filter(|_| !self.is_undivided);
@@ -576,11 +584,12 @@ impl<'r, D: QueryData> OpenBatch<'r, D> {
     ///
     /// # Safety
     ///
-    /// - the batch is opened by one thread, once
+    /// - the batch was opened once, by this thread
     #[inline(always)]
     pub(super) unsafe fn each_row(&self, function: impl FnMut(usize)) {
-        // SAFETY: the chunk exists, and the batch has rows of it. Chunks were marked before. Other threads write bits of other
-        // batches, in other words; if one does, no later batch is prefetched.
+        // SAFETY: the chunk exists, and the rows of the batch are rows of the chunk. The chunk was marked before. Other threads
+        // may write the enabled bits of other batches, which are in other words. `soon` is `None` in that case, so that the bits
+        // of a later batch are not read.
         unsafe {
             rows_of_chunk::<D, false>(
                 self.found,
@@ -592,17 +601,17 @@ impl<'r, D: QueryData> OpenBatch<'r, D> {
         }
     }
 
-    /// Calls a function for contiguous matching rows. The batch is a whole chunk.
+    /// Calls a function for each run of contiguous matching rows. The batch must be a whole chunk.
     #[inline(always)]
     pub(super) fn each_run(&self, function: impl FnMut(Range<u32>)) {
         each_run(&self.found.bits, self.chunk, self.changed, function);
     }
 
-    /// Calls a function for the rows that match, with their data and their numbers.
+    /// Calls a function for each matching row, with the item and the number of the row.
     #[inline(always)]
     pub(super) fn each_item(&mut self, mut function: impl FnMut(D::Item<'_>, usize)) {
-        // SAFETY: the batch was opened once, by this thread, and is borrowed mutably. The row exists and comes once, so that
-        // nothing else uses what can be written, which is unshared.
+        // SAFETY: the batch was opened once, by this thread, and is borrowed mutably. The row exists and is visited once, so that
+        // no other code uses data of it that can be written. Chunks with such data are unshared.
         unsafe {
             self.each_row(
                 #[inline(always)]
@@ -611,7 +620,8 @@ impl<'r, D: QueryData> OpenBatch<'r, D> {
         }
     }
 
-    /// Calls a function for contiguous rows that match, with slices of their data and their numbers. The batch is a whole chunk.
+    /// Calls a function for each run of contiguous matching rows, with slices of their data and their row numbers. The batch must
+    /// be a whole chunk.
     #[inline(always)]
     pub(super) fn each_slices(&mut self, mut function: impl FnMut(D::Slices<'_>, Range<usize>))
     where
@@ -621,21 +631,21 @@ impl<'r, D: QueryData> OpenBatch<'r, D> {
             #[inline(always)]
             |run| {
                 let rows = run.start as usize..run.end as usize;
-                // SAFETY: the batch was opened once, by this thread, and is borrowed mutably. The rows exist and come once, so
-                // that nothing else uses what can be written, which is unshared.
+                // SAFETY: the batch was opened once, by this thread, and is borrowed mutably. The rows exist and are visited
+                // once, so that no other code uses data of them that can be written. Chunks with such data are unshared.
                 function(unsafe { D::slices(self.fetch, rows.start, rows.len()) }, rows);
             },
         );
     }
 
-    /// Divides the batch into its items and the chunk without them.
+    /// Splits the batch into its items and its chunk, which can then be used independently.
     pub(super) fn split(self) -> (BatchItems<'r, D>, OpenBatch<'r, ()>) {
-        // SAFETY: every query is also one of no data, of which nothing can be written.
+        // SAFETY: rows that were prepared for any data are also prepared for `()`, which can be opened more than once.
         let chunk = unsafe { self.rows_of.open::<()>(self.at) };
         (BatchItems(self), chunk)
     }
 
-    /// Records that values are yielded for writing, for chunks that are [marked late](Rows::mark_yielded).
+    /// Records that values of the batch are yielded for writing, if chunks are [marked late](Rows::mark_yielded).
     #[inline(always)]
     pub(super) fn note_yielded(&self) {
         if let Some(yielded) = self.rows_of.yielded.get(self.at) {
@@ -644,22 +654,22 @@ impl<'r, D: QueryData> OpenBatch<'r, D> {
         }
     }
 
-    /// Returns the chunk's value of a shared component.
+    /// Returns the chunk's value of a shared component, or `None` if the archetype does not have the component.
     pub(super) fn shared_value(&self, ty: ComponentType) -> Option<&(dyn Any + Send + Sync)> {
         let rows = self.rows_of;
         let index = rows.chunk_index(self.at);
         let nth = self.chunk.shape().shared.binary_search(&self.chunk.find(ty)?.column).ok()?;
         let value = rows.shared_of(index, rows.chunks[index])[nth];
-        // SAFETY: a chunk keeps its shared values as long as its rows stay, and the job has declared that it reads the rows.
-        // Shared values are `Sync` and never written.
+        // SAFETY: a chunk keeps its shared values as long as its rows stay in place, which they do because the job has declared
+        // that it reads the rows. Shared values are `Sync` and never written.
         Some(unsafe { &*value })
     }
 
-    /// Refuses to use the values of a component, or their versions, that the job has not declared.
+    /// Panics if the job has not declared that it uses the values of a component, or writes them if `to_change` is set.
     ///
     /// # Panics
     ///
-    /// With A0135.
+    /// With A0135 if the job has not declared the use.
     #[track_caller]
     pub(super) fn require(&self, component: ComponentType, to_change: bool) {
         let is_declared = |&(used, access): &ResourceUse| {
@@ -670,7 +680,7 @@ impl<'r, D: QueryData> OpenBatch<'r, D> {
         }
     }
 
-    /// Returns the chunk's value of a chunk component.
+    /// Returns the chunk's value of a chunk component, or `None` if the archetype does not have the component.
     ///
     /// # Panics
     ///
@@ -680,12 +690,12 @@ impl<'r, D: QueryData> OpenBatch<'r, D> {
         let ty = ComponentType::of_chunk::<T>();
         self.require(ty, false);
         let (_, value) = self.chunk.find_value(ty)?;
-        // SAFETY: there is a value of this type. The job has declared that it uses the chunk's values, and a reference that can
-        // write one borrows this mutably.
+        // SAFETY: the chunk has a value of this type. The job has declared that it uses the values of the component, and a mutable
+        // reference to one borrows the batch mutably.
         Some(unsafe { value.cast().as_ref() })
     }
 
-    /// Returns the chunk's value of a chunk component for writing.
+    /// Returns the chunk's value of a chunk component for writing, or `None` if the archetype does not have the component.
     ///
     /// # Panics
     ///
@@ -696,17 +706,19 @@ impl<'r, D: QueryData> OpenBatch<'r, D> {
         self.require(ty, true);
         let (_, value) = self.chunk.find_value(ty)?;
         self.note_yielded();
-        // SAFETY: there is a value of this type. The job has declared that it writes the chunk's values. The chunk is in one batch,
-        // which was opened once and is borrowed mutably as long as the reference lives. Items do not reach a value that is written.
+        // SAFETY: the chunk has a value of this type. The job has declared that it writes the values of the component. The chunk
+        // is in one batch, which was opened once and is borrowed mutably as long as the reference lives. Items of a query that
+        // writes a chunk component do not contain its value.
         Some(unsafe { value.cast().as_mut() })
     }
 }
 
-/// The items of a batch, whose chunk is used apart from them.
+/// The items of a batch, split from its chunk. See [`OpenBatch::split`].
 pub(super) struct BatchItems<'r, D: QueryData>(OpenBatch<'r, D>);
 
 impl<D: QueryData> BatchItems<'_, D> {
-    /// Records that values are yielded for writing, and calls a function for the rows that match, with their data and their numbers.
+    /// Records that values are yielded for writing, and calls a function for each matching row, with the item and the number of the
+    /// row.
     #[inline(always)]
     pub(super) fn each_item(&mut self, function: impl FnMut(D::Item<'_>, usize)) {
         self.0.note_yielded();
@@ -716,7 +728,7 @@ impl<D: QueryData> BatchItems<'_, D> {
 
 /// The chunk that query data is fetched from.
 ///
-/// **Invariant:** the chunk is of the archetype of the places.
+/// **Invariant:** the chunk belongs to the archetype for which the places passed to [`QueryData::fetch`] were computed.
 #[derive(Clone, Copy)]
 #[expect(missing_debug_implementations, reason = "users cannot have one")]
 pub struct ChunkView<'a> {
@@ -729,12 +741,13 @@ pub struct ChunkView<'a> {
 pub(crate) enum SharedSource<'a> {
     /// The tables of the world.
     World { archetypes: &'a Archetypes, values: &'a SharedValues },
-    /// A list, with one value for each of the archetype's shared types.
+    /// A list with one value for each shared component of the archetype.
     Listed(&'a [SharedPointer]),
 }
 
 impl ChunkView<'_> {
-    /// Returns the value of one of the archetype's shared types. It stays as long as the chunk has it.
+    /// Returns the chunk's value of the archetype's shared component with index `at`. The pointer is valid as long as the chunk has
+    /// the value.
     pub(crate) fn shared_value(&self, at: usize) -> SharedPointer {
         match self.shared {
             SharedSource::World { archetypes, values } => {
@@ -750,7 +763,7 @@ impl ChunkView<'_> {
 /// The change versions of a chunk, for marking columns as written.
 #[expect(missing_debug_implementations, reason = "users cannot have one")]
 pub struct ChunkMarks<'a> {
-    /// Not borrowed mutably: jobs mark other columns of the chunk at the same time.
+    /// The chunk. It is not borrowed mutably, because other jobs mark other columns of it at the same time.
     pub(super) chunk: &'a Chunk,
     pub(super) version: Version,
 }
@@ -760,11 +773,11 @@ impl ChunkMarks<'_> {
     ///
     /// # Safety
     ///
-    /// - the chunk has such a column
-    /// - nothing else uses the column's version; nor the versions of other columns, unless they were written out
+    /// - the chunk has the column
+    /// - no other code uses the column's version, nor the versions of other columns unless they were written out
     #[inline(always)]
     pub(crate) unsafe fn mark(&mut self, column: u32) {
-        // SAFETY: the chunk has the column. Nothing else uses its version, nor the versions of other columns unless they were
+        // SAFETY: the chunk has the column. No other code uses its version, nor the versions of other columns unless they were
         // written out.
         unsafe { self.chunk.versions.set_version_of(column, self.version) };
     }
@@ -773,31 +786,31 @@ impl ChunkMarks<'_> {
     ///
     /// # Safety
     ///
-    /// - the chunk has such a column
-    /// - nothing else uses the column's versions; nor the versions of other columns, unless they were written out
+    /// - the chunk has the column
+    /// - no other code uses the column's versions, nor the versions of other columns unless they were written out
     pub(crate) unsafe fn begin(&mut self, column: u32) {
-        // SAFETY: the chunk has the column. Nothing else uses its versions, nor the versions of other columns unless they were
+        // SAFETY: the chunk has the column. No other code uses its versions, nor the versions of other columns unless they were
         // written out.
         unsafe { self.chunk.begin_writing(column, self.version) };
     }
 }
 
-/// Values whose memory jobs return when they are done.
+/// A pool of values whose memory is reused: jobs take a value and return it when they are done.
 #[derive(Default)]
 pub(crate) struct Pool<T>(Arc<Mutex<Vec<Box<T>>>>);
 
-/// A value of a pool. Dropping it, on any thread, returns it.
+/// A value taken from a [`Pool`]. Dropping it, on any thread, returns the value to the pool.
 pub(crate) struct Pooled<T> {
-    /// `None` only while it is dropped.
+    /// `None` only during `drop`.
     value: Option<Box<T>>,
     pool: Arc<Mutex<Vec<Box<T>>>>,
 }
 
-/// Maximum count of values that a pool keeps.
+/// Maximum number of values that a pool keeps.
 const MAX_POOLED: usize = 64;
 
 impl<T: Default> Pool<T> {
-    /// Takes a value that was returned, with the memory it has, or creates one.
+    /// Takes a returned value, whose memory is reused, or creates one if the pool is empty.
     pub(crate) fn take(&self) -> Pooled<T> {
         let value = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
         Pooled { value: Some(value.unwrap_or_default()), pool: Arc::clone(&self.0) }

@@ -1,4 +1,4 @@
-//! The rows that match a description, for changes of all of them at once.
+//! Changes of all entities that match a [`QueryDescriptor`].
 
 use std::mem;
 
@@ -18,11 +18,11 @@ impl QueryDescriptor {
     ///
     /// # Errors
     ///
-    /// Those of [`EntityManager::copy_entities_from`]. Nothing is copied then.
+    /// The errors of [`EntityManager::copy_entities_from`]. No entity is copied then.
     ///
     /// # Panics
     ///
-    /// The same as [`EntityManager::copy_entities_from`].
+    /// For the reasons of [`EntityManager::copy_entities_from`].
     ///
     /// # Examples
     ///
@@ -50,7 +50,7 @@ impl QueryDescriptor {
         copied
     }
 
-    /// Applies a change to all matching rows.
+    /// Calls a function with the manager and all matching rows.
     #[track_caller]
     pub(crate) fn change<R>(
         &self,
@@ -67,12 +67,12 @@ impl QueryDescriptor {
     #[track_caller]
     pub(crate) fn found(&self, entities: &EntityManager) -> RowSelection {
         let matched = self.matched_in(entities);
-        // That includes jobs that write enabled bits or versions on which matching depends.
+        // These jobs include those that write enabled bits or versions that the conditions read.
         entities.sync_for_move(matched.matches.iter().map(|found| found.archetype));
         Walk::reading(entities, matched, &self.settings).found(entities.take_selection())
     }
 
-    /// Removes the entities from a list that do not match.
+    /// Removes entities that do not match from a list.
     pub(crate) fn retain_found(&self, entities: &EntityManager, list: &mut Vec<Entity>) {
         let matched = self.matched_in(entities);
         sync_for_query(entities, matched, Asked::Found);
@@ -85,7 +85,7 @@ impl QueryDescriptor {
         });
     }
 
-    /// Enables or disables a component of all matching entities.
+    /// Enables or disables a component of all matching entities. Returns the number of matching entities.
     #[track_caller]
     pub(crate) fn set_type_enabled(
         &self,
@@ -99,18 +99,18 @@ impl QueryDescriptor {
         let archetypes = &entities.storage.archetypes;
         let lacks = |found: &Match| !archetypes[found.archetype].shape.has(ty);
         if self.matched_in(entities).matches.iter().any(lacks) {
-            // Perhaps no entity of those archetypes matches.
+            // An archetype that matches does not have the component. It is an error only if one of its entities matches.
             self.change(entities, |entities, found| entities.check_all_have(found, ty))?;
         }
         Ok(set_enabled(entities, self, ty, enabled))
     }
 }
 
-/// Distance, in chunks, at which memory is prefetched.
+/// Number of chunks between the current chunk and the chunk that is prefetched.
 const AHEAD: usize = 16;
 
 impl Walk<'_> {
-    /// Returns all matching rows, in a list that is empty yet.
+    /// Adds all matching rows to `all`, which must be empty, and returns it.
     fn found(self, mut all: RowSelection) -> RowSelection {
         let count = |found: &Match| self.archetypes[found.archetype].chunks.len();
         all.reserve(self.matches.iter().map(count).sum());

@@ -1,4 +1,4 @@
-//! Chunk filter: selects chunks by change versions, and the runs of matching rows in a chunk.
+//! Chunk filter, which selects chunks by change versions, and the runs of matching rows in a chunk.
 
 use std::ops::Range;
 
@@ -28,15 +28,15 @@ impl ChunkFilter {
 
     /// Returns `true` if a chunk of a match is selected and has matching rows.
     ///
-    /// Writes the changed rows if a change condition depends on rows. This happens before rows are yielded, which may count as a
-    /// change.
+    /// If a change condition depends on rows, writes the changed rows to `changed`. This happens before rows are yielded, because
+    /// yielding a row for writing counts as a change.
     #[inline(always)]
     pub(super) fn choose(&self, chunk: &Chunk, found: &Match, changed: &mut Vec<u64>) -> bool {
-        // Mostly nothing has changed, which is detected without a call.
+        // Most chunks have not changed. `wants` detects that without a function call.
         self.wants(chunk, found) && self.has_rows(chunk, found, changed)
     }
 
-    /// Returns `true` if a chunk with changes has matching rows.
+    /// Returns `true` if a chunk that fulfils the change conditions has matching rows.
     #[inline(never)]
     fn has_rows(&self, chunk: &Chunk, found: &Match, changed: &mut Vec<u64>) -> bool {
         if found.asks_for_rows {
@@ -49,8 +49,8 @@ impl ChunkFilter {
 }
 
 /// Returns `true` if a chunk can fulfil the change conditions of a match. Conditions that depend on rows count as fulfilled.
-// Mostly nothing has changed, which is detected without a call, unless there are alternatives. The compiler does not inline
-// iterators here, hence loops.
+// Most chunks have not changed. That is detected without a function call, unless there are `Or` alternatives. The compiler does not
+// inline iterators here, so the function has loops.
 #[inline(always)]
 pub(super) fn may_have_changed(chunk: &Chunk, found: &Match, since: Version) -> bool {
     for bit in &found.changed {
@@ -74,7 +74,7 @@ fn may_fulfil(bits: &[Bit], chunk: &Chunk, found: &Match, since: Version) -> boo
     })
 }
 
-/// Returns `true` if a change may have happened to rows of a chunk.
+/// Returns `true` if the versions of a chunk show that a change may have happened to some of its rows.
 #[inline(always)]
 fn may_have_happened(chunk: &Chunk, change: &Change, since: Version) -> bool {
     match change {
@@ -90,7 +90,7 @@ fn may_have_happened(chunk: &Chunk, change: &Change, since: Version) -> bool {
     }
 }
 
-/// Returns `true` if a change has happened to all rows of a chunk at once.
+/// Returns `true` if a change has happened that applies to all rows of a chunk.
 fn is_whole(chunk: &Chunk, change: &Change, since: Version) -> bool {
     match change {
         Change::Columns(columns) => columns.iter().any(|column| {
@@ -100,7 +100,7 @@ fn is_whole(chunk: &Chunk, change: &Change, since: Version) -> bool {
     }
 }
 
-/// Finds the changed rows of a chunk: for each change of a match, one bit per row. Bits beyond the last row are zero.
+/// Writes the changed rows of a chunk to `into`: for each change of the match, one bit per row. Bits beyond the last row are zero.
 pub(super) fn find_changed(chunk: &Chunk, found: &Match, since: Version, into: &mut Vec<u64>) {
     let words = chunk.len.div_ceil(u64::BITS) as usize;
     into.clear();
@@ -124,7 +124,7 @@ pub(super) fn find_changed(chunk: &Chunk, found: &Match, since: Version, into: &
     }
 }
 
-/// Returns `true` if a row fulfils all conditions of a match, for matches with changes per row.
+/// Returns `true` if a row fulfils all conditions of a match that has change conditions on rows.
 pub(super) fn has_changed_row(chunk: &Chunk, found: &Match, since: Version, row: u32) -> bool {
     fulfils(&found.bits, chunk, found, since, row)
 }
@@ -153,17 +153,17 @@ fn has_happened(chunk: &Chunk, change: &Change, since: Version, row: u32) -> boo
     of_row || is_whole(chunk, change, since)
 }
 
-/// An iterator over runs of contiguous matching rows.
+/// An iterator over the runs of contiguous matching rows of a chunk.
 ///
-/// Each step returns a new value, so that it stays in registers.
+/// Each step takes the iterator by value and returns the next state, so that it stays in registers.
 #[derive(Clone, Copy)]
 pub(crate) struct Runs<'w> {
-    /// Empty if all rows match.
+    /// The conditions on rows. Empty if all rows match.
     bits: &'w [Bit],
     rows: u32,
-    /// The current mask word.
+    /// Index of the current mask word.
     at: u32,
-    /// The remaining matching rows of that word.
+    /// The remaining matching rows of the current mask word.
     word: u64,
 }
 
@@ -182,13 +182,13 @@ impl<'w> Runs<'w> {
         self.bits.is_empty()
     }
 
-    /// Returns all rows as one run.
+    /// Returns all rows as one run, and the iterator at its end.
     #[inline(always)]
     pub(crate) fn whole(self) -> (Range<u32>, Self) {
         (0..self.rows, Self { rows: 0, ..self })
     }
 
-    /// Moves to the next mask word with matching rows, if there is one.
+    /// Moves to the next mask word with matching rows. Returns `None` if no such word is left.
     #[inline(never)]
     pub(crate) fn find_word(self, masks: &Masks<'_>) -> Option<Self> {
         let words = self.rows.div_ceil(u64::BITS);
@@ -203,13 +203,13 @@ impl<'w> Runs<'w> {
         Some(Self { at, word, ..self })
     }
 
-    /// Returns the next run, empty at the end.
+    /// Returns the next run and the iterator after it. The run is empty at the end.
     #[inline(always)]
     pub(crate) fn next(self, masks: &Masks<'_>) -> (Range<u32>, Self) {
         if self.is_whole() {
             return self.whole();
         }
-        // A run mostly ends in the current word: then nothing is called.
+        // Most runs end in the current word, and need no function call.
         let low = self.word.trailing_zeros();
         let ones = (self.word | self.word.wrapping_sub(1)).trailing_ones();
         if self.word == 0 || ones == u64::BITS {
@@ -229,7 +229,7 @@ impl<'w> Runs<'w> {
         (run, Self { bits, rows, at, word })
     }
 
-    /// Returns the number of remaining rows.
+    /// Returns the number of remaining matching rows.
     pub(crate) fn count(mut self, masks: &Masks<'_>) -> usize {
         let mut count = 0;
         while let Some(found) = self.find_word(masks) {
@@ -240,7 +240,8 @@ impl<'w> Runs<'w> {
     }
 }
 
-/// Calls a function with each run of contiguous rows of a chunk that fulfil these conditions, given its changed rows.
+/// Calls a function with each run of contiguous rows of a chunk that fulfil these conditions. `changed` has the changed rows of the
+/// chunk.
 #[inline(always)]
 pub(super) fn each_run(
     bits: &[Bit],
@@ -256,10 +257,10 @@ pub(super) fn each_run(
     }
 }
 
-/// Returns the next run from a mask word on, and the remaining rows of the word that it ends in.
+/// Returns the next run, starting with a mask word, and the remaining matching rows of the word in which the run ends.
 ///
-/// The run has its first row in the upper half of the number, and its end in the lower half. Everything is a number, so that it
-/// stays in registers. At the end the run is an empty one behind all words.
+/// The run is packed into one number, so that it stays in registers: the upper half is its first row, the lower half its end. If
+/// there is no further run, the run is empty and starts behind the last word.
 #[inline(never)]
 fn run_across_words(bits: &[Bit], masks: &Masks<'_>, rows: u32, at: u32, word: u64) -> (u64, u64) {
     let words = rows.div_ceil(u64::BITS);
@@ -269,10 +270,10 @@ fn run_across_words(bits: &[Bit], masks: &Masks<'_>, rows: u32, at: u32, word: u
     };
     let low = word.trailing_zeros();
     let first = at * u64::BITS + low;
-    // Rows below the first count as matching, so that the run ends at the first row that does not match.
+    // The rows before the first matching row are set, so that `trailing_ones` finds the end of the run.
     let mut ones = (word | ((1 << low) - 1)).trailing_ones();
     let mut left = word;
-    // Whole words are skipped with one test each.
+    // A word in which all rows match takes one test.
     while ones == u64::BITS {
         at += 1;
         left = if at < words { matching_rows(bits, masks, at, rows) } else { 0 };

@@ -21,21 +21,21 @@ use crate::storage::{Chunk, TrackedColumn, prefetch as fetch_now, prefetch_soon}
 /// |---|---|---|
 /// | `&T`, `&mut T` | the value of a component | those that have it, enabled |
 /// | [`Entity`] | the entity | all |
-/// | `&Buffer<T>` | the elements, `&[T]` | as for `&T` |
-/// | `&mut Buffer<T>` | a [`DynamicBuffer<T>`](crate::DynamicBuffer) | as for `&T` |
+/// | `&Buffer<T>` | the elements, `&[T]` | those that have it, enabled |
+/// | `&mut Buffer<T>` | a [`DynamicBuffer<T>`](crate::DynamicBuffer) | those that have it, enabled |
 /// | `&Shared<T>` | the value of a [shared component](crate::SharedComponent), `&T` | those that have it |
 /// | `&PerChunk<T>` | the value of the entity's chunk, `&T` | those that have it |
-/// | `&mut PerChunk<T>` | nothing: jobs write the value by [`ChunkInJob`](crate::ChunkInJob) | those that have it |
-/// | `&Managed<T>`, `&mut Managed<T>` | the value of a [managed component](crate::ManagedComponent) | as for `&T` |
+/// | `&mut PerChunk<T>` | `()`: jobs write the value with [`ChunkInJob`](crate::ChunkInJob) | those that have it |
+/// | `&Managed<T>`, `&mut Managed<T>` | the value of a [managed component](crate::ManagedComponent) | those that have it, enabled |
 /// | [`EnabledRef<T>`](crate::EnabledRef), [`EnabledMut<T>`](crate::EnabledMut) | the enabled state of a component | those that have it, enabled or disabled |
-/// | [`TrackedMut<T>`](crate::TrackedMut) | the value of a component, which counts as changed only if it is written | as for `&T` |
+/// | [`TrackedMut<T>`](crate::TrackedMut) | the value, which counts as changed only if written | those that have it, enabled |
 /// | `Option<D>` | the item of `D`, or `None` | all |
-/// | `()` | nothing | all |
+/// | `()` | `()` | all |
 /// | tuples of up to 16 | a tuple of the items | those that match all elements |
 /// | an [`Aspect`](crate::Aspect) | the struct with the items of its fields | those that match all fields |
 ///
-/// The type behind the reference is the one used with `spawn` and `has`. The lifetimes of the references have no meaning; in the
-/// fields of a type they are `'static`.
+/// The type behind the reference is the type that is passed to `spawn` and `has`. The lifetimes of the references have no meaning.
+/// Where a lifetime must be written, as in the fields of a struct, use `'static`.
 ///
 /// # Examples
 ///
@@ -80,11 +80,11 @@ pub unsafe trait QueryData: Sized {
     #[doc(hidden)]
     type Static: QueryData + 'static;
 
-    /// Addresses of the parts in a chunk.
+    /// The addresses of the parts in a chunk.
     #[doc(hidden)]
     type Fetch: Copy;
 
-    /// Number of parts.
+    /// Number of parts: components that the data fetches.
     #[doc(hidden)]
     const PARTS: usize = 0;
 
@@ -92,15 +92,15 @@ pub unsafe trait QueryData: Sized {
     #[doc(hidden)]
     const ROW_BYTES: usize = 0;
 
-    /// Values in chunks can be written.
+    /// True if values in chunks can be written.
     #[doc(hidden)]
     const WRITES: bool = false;
 
-    /// `mark` has something to record.
+    /// True if `mark` has to be called: values or enabled bits can be written.
     #[doc(hidden)]
     const MARKS: bool = false;
 
-    /// Fetched data counts as changed row by row.
+    /// True if `track` has to be called: fetched data counts as changed row by row.
     #[doc(hidden)]
     const TRACKS: bool = false;
 
@@ -108,8 +108,8 @@ pub unsafe trait QueryData: Sized {
     #[doc(hidden)]
     fn parts(_each: &mut dyn FnMut(Part)) {}
 
-    /// Prefetches up to `count` rows of a chunk, starting with row `first`. The chunk's memory starts at `_memory`, and its
-    /// archetype has these places.
+    /// Prefetches up to `count` rows of a chunk, starting with row `first`. The memory of the chunk starts at `memory`. `places`
+    /// are the places of the parts in the chunk's archetype.
     #[doc(hidden)]
     #[inline(always)]
     fn expect(_memory: NonZero<usize>, _places: &[Place], _first: usize, _count: usize) {}
@@ -119,12 +119,12 @@ pub unsafe trait QueryData: Sized {
     #[inline(always)]
     fn expect_row(_fetch: Self::Fetch, _row: usize) {}
 
-    /// Records the columns of a chunk that can be written.
+    /// Marks the columns of a chunk that can be written as changed.
     ///
     /// # Safety
     ///
     /// - these are the places of the parts in the chunk's archetype, which has the required components
-    /// - no other code uses the versions of columns that can be written; nor of other columns, unless their versions were written
+    /// - no other code uses the versions of columns that can be written, nor the versions of other columns unless they were written
     ///   out
     #[doc(hidden)]
     #[inline(always)]
@@ -145,11 +145,12 @@ pub unsafe trait QueryData: Sized {
     #[doc(hidden)]
     unsafe fn fetch(view: ChunkView<'_>, places: &[Place]) -> Self::Fetch;
 
-    /// Returns `true` if the required components of a row are enabled.
+    /// Returns `true` if the components of the data are enabled in a row.
     ///
     /// # Safety
     ///
-    /// - as for `get`, but other code may use the row
+    /// - the chunk of the fetch has the row
+    /// - no other thread writes the enabled bits of the row during the call
     #[doc(hidden)]
     #[inline(always)]
     unsafe fn is_on(_fetch: Self::Fetch, _row: usize) -> bool {
@@ -160,25 +161,25 @@ pub unsafe trait QueryData: Sized {
     ///
     /// # Safety
     ///
-    /// - the chunk of the fetch has such a row
-    /// - no other code writes the data that is read for the lifetime
-    /// - no other code uses the data that can be written for the lifetime, and its memory is unshared
-    /// - it stays on this thread, unless the world is borrowed mutably
+    /// - the chunk of the fetch has the row
+    /// - for the lifetime, no other code writes data of the row that the item can read
+    /// - for the lifetime, no other code uses data of the row that the item can write, and the memory of that data is unshared
+    /// - the item stays on this thread, unless the world is borrowed mutably
     #[doc(hidden)]
     unsafe fn get<'w>(fetch: Self::Fetch, row: usize) -> Self::Item<'w>;
 
-    /// Records that `count` rows, beginning with the first, are fetched for writing: by `get`, or as slices. It is called before that
-    /// if [`TRACKS`](Self::TRACKS).
+    /// Records that `count` rows, starting with row `first`, are fetched for writing: as slices, or by `get`. If
+    /// [`TRACKS`](Self::TRACKS) is true, it must be called before the rows are fetched.
     ///
     /// # Safety
     ///
-    /// - as for `get`, for all of these rows
+    /// - the requirements of [`get`](Self::get) hold for all of these rows
     #[doc(hidden)]
     #[inline(always)]
     unsafe fn track(_fetch: Self::Fetch, _first: usize, _count: usize, _as_slices: bool) {}
 }
 
-/// Read-only query data. It works with a shared borrow of the world.
+/// Query data whose items can only read. Queries of read-only data need only a shared borrow of the world.
 ///
 /// # Examples
 ///
@@ -199,7 +200,7 @@ pub unsafe trait QueryData: Sized {
 ///
 /// # Safety
 ///
-/// Not to be implemented outside of this crate: items allow no writes.
+/// Not to be implemented outside of this crate: items must not allow writes.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not read-only query data",
     label = "only read-only data can be fetched here",
@@ -211,8 +212,8 @@ pub unsafe trait ReadOnlyData: QueryData {}
 
 /// Query data that is available as slices of contiguous entities.
 ///
-/// The slices of `&T` are `&[T]`, those of `&mut T` are `&mut [T]`, and those of a buffer an accessor. A value that all entities of
-/// a chunk share is yielded once. Managed components and enabled states are not available as slices.
+/// `&T` yields `&[T]`, `&mut T` yields `&mut [T]`, and a buffer yields an accessor. Shared components and chunk components, which
+/// have one value for all entities of a chunk, yield that value. Managed components and enabled states are not available as slices.
 ///
 /// # Examples
 ///
@@ -245,24 +246,24 @@ pub unsafe trait ChunkData: QueryData {
     /// The slices of contiguous entities.
     type Slices<'w>;
 
-    /// Returns the slices of `count` rows, beginning with the first.
+    /// Returns the slices of `count` rows, starting with row `first`.
     ///
     /// # Safety
     ///
-    /// - as for `get`, for all of these rows
+    /// - the requirements of [`get`](QueryData::get) hold for all of these rows
     #[doc(hidden)]
     unsafe fn slices<'w>(fetch: Self::Fetch, first: usize, count: usize) -> Self::Slices<'w>;
 }
 
-/// The size of a cache line.
+/// The size of a cache line in bytes.
 const LINE: usize = 64;
 
-/// A column, and its enabled bits and row versions.
+/// The addresses of a column, of its enabled bits and of its row versions.
 #[derive(Debug)]
 pub struct ColumnFetch<T> {
-    /// Marks whether an optional column exists.
+    /// Address of the first value. It is not null, so that an `Option<ColumnFetch<T>>` has the same size.
     pub(super) first: NonNull<T>,
-    /// The words of the mask, or null if it is ignored.
+    /// Address of the words of the mask, or null if enabled bits are ignored.
     pub(super) words: *const u64,
     /// Address of the row versions, or null if rows are not tracked.
     pub(super) written: *mut TrackedColumn,
@@ -277,7 +278,7 @@ impl<T> Clone for ColumnFetch<T> {
 impl<T> Copy for ColumnFetch<T> {}
 
 impl<T> ColumnFetch<T> {
-    /// Returns the column at an existing place. `enableable` is the constant of the type.
+    /// Returns the addresses of a column that exists. `enableable` is the constant of the component type.
     #[inline(always)]
     pub(super) fn new(view: ChunkView<'_>, place: Place, enableable: bool) -> Self {
         let words = if enableable { mask_words(view, place) } else { ptr::null_mut() };
@@ -286,7 +287,7 @@ impl<T> ColumnFetch<T> {
         Self { first, words, written: ptr::null_mut() }
     }
 
-    /// Returns the writable column at an existing place. `enableable` and `tracked` are the constants of the type.
+    /// Returns the addresses of a column that exists, for writing. `enableable` and `tracked` are constants of the component type.
     #[inline(always)]
     pub(super) fn new_mut(
         view: ChunkView<'_>,
@@ -299,11 +300,11 @@ impl<T> ColumnFetch<T> {
         Self { written, ..Self::new(view, place, enableable) }
     }
 
-    /// Returns `true` if a row is enabled.
+    /// Returns `true` if the component is enabled in a row, or enabled bits are ignored.
     ///
     /// # Safety
     ///
-    /// - the chunk has such a row
+    /// - the chunk has the row
     #[inline(always)]
     pub(super) unsafe fn is_on(self, row: usize) -> bool {
         // SAFETY: the mask has a bit for each row, and the chunk has this row.
@@ -336,11 +337,11 @@ impl<T: Component> Column<T> {
         unsafe { slice::from_raw_parts(self.first.add(rows.start as usize), rows.len()) }
     }
 
-    /// Writes values of rows, beginning with the first, and records it.
+    /// Writes the values of contiguous rows, starting with row `first`, and records the writes in the row versions.
     ///
     /// # Safety
     ///
-    /// - the chunk has these rows, in unshared memory, and no other code uses their values and versions
+    /// - the chunk has these rows, its memory is unshared, and no other code uses the values and versions of these rows
     pub(super) unsafe fn write(&self, first: u32, values: &[T])
     where
         T: Copy,
@@ -354,15 +355,15 @@ impl<T: Component> Column<T> {
     }
 }
 
-/// Records a write of rows, unless the column is null.
+/// Records a write to contiguous rows of a tracked column. Does nothing if `column` is null.
 ///
 /// # Safety
 ///
-/// - the column is that of a chunk with these rows, or null
+/// - `column` is null, or belongs to a chunk with these rows
 #[inline(always)]
 pub(super) unsafe fn track_rows(column: *mut TrackedColumn, first: usize, count: usize) {
-    // SAFETY: the column exists while the world is borrowed. Other code uses it only in turns, on the world's thread or on the
-    // thread that prepares a job, and keeps no reference to it.
+    // SAFETY: the column exists while the world is borrowed. Other code does not use it at the same time, because it is used only
+    // on the world's thread or on the thread that prepares a job. Other code keeps no reference to it.
     let Some(column) = (unsafe { column.as_mut() }) else { return };
     match count {
         1 => column.mark_row(first as u32),
@@ -372,16 +373,17 @@ pub(super) unsafe fn track_rows(column: *mut TrackedColumn, first: usize, count:
 
 /// Returns the address of a column.
 ///
-/// The address is made from an integer, which hides that several columns are parts of one allocation. Otherwise the compiler fails
-/// to see that they are disjoint, and a loop over them stays scalar. For addresses of unknown origin it checks once that they are
-/// disjoint, and vectorises.
+/// The address is made from an integer, which hides from the compiler that several columns belong to one allocation. With pointers
+/// into one allocation, the compiler cannot prove that the columns are disjoint, and does not vectorise a loop over them. With
+/// pointers of unknown origin, it tests once at run time that they are disjoint, and vectorises the loop.
 #[inline(always)]
 fn column<T>(view: ChunkView<'_>, offset: u32) -> *mut T {
     ptr::with_exposed_provenance_mut(view.chunk.data().expose_provenance() + offset as usize)
 }
 
-/// Prefetches `count` rows of a column, starting with `first`. `count` is a compile-time constant after inlining, so no loop end
-/// has to be predicted: for rows in random order, a CPU predicts it wrong.
+/// Prefetches `count` rows of a column, starting with row `first`.
+///
+/// After inlining, `count` is a compile-time constant, so that the loop has no branch that the CPU could mispredict.
 #[inline(always)]
 fn expect_column<T>(memory: NonZero<usize>, offset: u32, first: usize, count: usize) {
     let start = memory.get() + offset as usize + first * size_of::<T>();
@@ -390,13 +392,13 @@ fn expect_column<T>(memory: NonZero<usize>, offset: u32, first: usize, count: us
     }
 }
 
-/// Returns the words of the mask of a place, or null if it is ignored.
+/// Returns the address of a place's mask words, or null if the place has no mask.
 pub(super) fn mask_words(view: ChunkView<'_>, place: Place) -> *mut u64 {
     view.chunk.enabled.address(place.mask)
 }
 
-/// Implements what all data with one part has in common: its type, its requirement, whether it is written, and whether it is the
-/// enabled bits.
+/// Implements the members of [`QueryData`] that describe data with one part. The arguments are the fields of the [`Part`]: the
+/// component type, its requirement, whether it is written, and whether the part is the enabled bit.
 macro_rules! one_part {
     ($ty:expr, $need:expr, $write:expr, $bits:expr) => {
         const PARTS: usize = 1;
@@ -414,17 +416,20 @@ macro_rules! one_part {
     };
 }
 
-/// Implements `mark` for data with one part that is written. With row versions, their memory is prepared for `track`.
+/// Implements `mark` for data with one part that is written. If the argument is true, it also prepares the row versions for
+/// `track`.
 macro_rules! mark_one {
     ($has_rows:expr) => {
+        /// Marks the column of the part as changed.
+        ///
         /// # Safety
         ///
         /// - these are the places of the parts in the chunk's archetype, which has the required components
-        /// - no other code uses the versions of the column; nor of other columns, unless their versions were written out
+        /// - no other code uses the versions of the column, nor the versions of other columns unless they were written out
         #[inline(always)]
         unsafe fn mark(marks: &mut ChunkMarks<'_>, places: &[Place]) {
-            // SAFETY: the places are those of the parts, of which there is one. No other code uses the versions of the column, nor
-            // of other columns unless they were written out.
+            // SAFETY: the data has one part, so that there is one place, whose column the chunk has. No other code uses the
+            // versions of the column, nor the versions of other columns unless they were written out.
             unsafe {
                 let column = places.get_unchecked(0).column;
                 if $has_rows { marks.begin(column) } else { marks.mark(column) }
@@ -433,14 +438,15 @@ macro_rules! mark_one {
     };
 }
 
-/// Implements what all data in a column has in common, which is read or written: the type of the component, and its Rust type.
+/// Implements the members of [`QueryData`] for data in one column, to `read` or to `write`. The arguments are an expression of the
+/// component type, and the Rust type with its constants.
 macro_rules! one_column {
     (read $ty:expr, $of:ty) => {
         one_part!($ty, Need::On, false, false);
 
         #[inline(always)]
         unsafe fn fetch(view: ChunkView<'_>, places: &[Place]) -> Self::Fetch {
-            // SAFETY: the places are those of the parts, of which there is one.
+            // SAFETY: the data has one part, so that there is one place.
             ColumnFetch::new(view, unsafe { *places.get_unchecked(0) }, <$of>::ENABLEABLE)
         }
 
@@ -452,7 +458,7 @@ macro_rules! one_column {
 
         #[inline(always)]
         unsafe fn fetch(view: ChunkView<'_>, places: &[Place]) -> Self::Fetch {
-            // SAFETY: the places are those of the parts, of which there is one.
+            // SAFETY: the data has one part, so that there is one place.
             let place = unsafe { *places.get_unchecked(0) };
             ColumnFetch::new_mut(view, place, <$of>::ENABLEABLE, <$of>::TRACK_CHANGES)
         }
@@ -468,7 +474,7 @@ macro_rules! one_column {
     };
 }
 
-/// Implements `track` for data in a column, all rows of which count as changed when they are fetched.
+/// Implements `track` for data in one column: rows count as changed when they are fetched.
 macro_rules! track_column {
     ($of:ty) => {
         const TRACKS: bool = <$of>::TRACK_CHANGES;
@@ -483,7 +489,7 @@ macro_rules! track_column {
 
 pub(super) use {mark_one, one_column, one_part, track_column};
 
-/// Implements prefetching of a component.
+/// Implements prefetching for data in one column.
 macro_rules! prefetch_column {
     ($of:ty) => {
         const ROW_BYTES: usize = size_of::<$of>();
@@ -500,7 +506,7 @@ macro_rules! prefetch_column {
     };
 }
 
-// SAFETY: one part, at one place, which is read.
+// SAFETY: the data has one part, and `fetch` and `get` only read its column.
 unsafe impl<T: Component> QueryData for &T {
     type Item<'w> = &'w T;
     type Static = &'static T;
@@ -532,7 +538,7 @@ unsafe impl<T: Component> ChunkData for &T {
     }
 }
 
-// SAFETY: one part, at one place, which is written.
+// SAFETY: the data has one part, which is declared as written, and `get` accesses only its column.
 unsafe impl<T: Component> QueryData for &mut T {
     type Item<'w> = &'w mut T;
     type Static = &'static mut T;
@@ -562,7 +568,7 @@ unsafe impl<T: Component> ChunkData for &mut T {
     }
 }
 
-// SAFETY: the data has no parts: every chunk has the ids of its entities.
+// SAFETY: the data has no parts. `fetch` and `get` read the ids of the entities, which every chunk has.
 unsafe impl QueryData for Entity {
     type Item<'w> = Entity;
     type Static = Entity;
@@ -581,7 +587,7 @@ unsafe impl QueryData for Entity {
 
     #[inline(always)]
     unsafe fn get<'w>(fetch: *const Entity, row: usize) -> Self::Item<'w> {
-        // SAFETY: ids are at the beginning of a chunk, one for each row.
+        // SAFETY: the memory of a chunk starts with the ids of its entities, one for each row, and the chunk has these rows.
         unsafe { *fetch.add(row) }
     }
 }
@@ -589,7 +595,7 @@ unsafe impl QueryData for Entity {
 // SAFETY: the data is only read.
 unsafe impl ReadOnlyData for Entity {}
 
-// SAFETY: an id is a number.
+// SAFETY: an item is a copy of an id, which is a plain number.
 unsafe impl ParallelData for Entity {}
 
 // SAFETY: ids are contiguous, and are never changed while the world is borrowed.
@@ -598,12 +604,12 @@ unsafe impl ChunkData for Entity {
 
     #[inline(always)]
     unsafe fn slices<'w>(fetch: *const Entity, first: usize, count: usize) -> &'w [Entity] {
-        // SAFETY: ids are at the beginning of a chunk, one for each row.
+        // SAFETY: the memory of a chunk starts with the ids of its entities, one for each row, and the chunk has these rows.
         unsafe { slice::from_raw_parts(fetch.add(first), count) }
     }
 }
 
-// SAFETY: it has the parts of `D`, each optional. If one is missing, nothing is fetched.
+// SAFETY: the data has the parts of `D`, all of them optional. If the archetype does not have all of them, nothing is fetched.
 unsafe impl<D: QueryData> QueryData for Option<D> {
     type Item<'w> = Option<D::Item<'w>>;
     type Static = Option<D::Static>;
@@ -628,23 +634,22 @@ unsafe impl<D: QueryData> QueryData for Option<D> {
     #[inline(always)]
     unsafe fn mark(marks: &mut ChunkMarks<'_>, places: &[Place]) {
         if D::is_there(places) {
-            // SAFETY: the places are those of the parts of `D`, which the archetype has. No other code uses the versions of their
-            // columns.
+            // SAFETY: the places are those of the parts of `D`, and `is_there` says that the archetype has them. No other code uses
+            // the versions of their columns, nor the versions of other columns unless they were written out.
             unsafe { D::mark(marks, places) };
         }
     }
 
     #[inline(always)]
     unsafe fn fetch(view: ChunkView<'_>, places: &[Place]) -> Option<D::Fetch> {
-        // SAFETY: the places are those of the parts of `D`, which the archetype has.
+        // SAFETY: the places are those of the parts of `D`, and `is_there` says that the archetype has them.
         D::is_there(places).then(|| unsafe { D::fetch(view, places) })
     }
 
     #[inline(always)]
     unsafe fn get<'w>(fetch: Option<D::Fetch>, row: usize) -> Option<D::Item<'w>> {
         let fetch = fetch?;
-        // SAFETY: the chunk has this row, its data is not used in a conflicting way for the lifetime, and it stays on this thread
-        // if required.
+        // SAFETY: the requirements of `get` are those of `D::get` and include those of `D::is_on`.
         unsafe { D::is_on(fetch, row).then(|| D::get(fetch, row)) }
     }
 

@@ -1,4 +1,4 @@
-//! The untyped description of a query, and the chunks in which it finds entities.
+//! [`QueryDescriptor`]: the description of a query as a value, and the chunks that match it.
 
 use std::any::{TypeId, type_name};
 use std::fmt;
@@ -20,12 +20,12 @@ use crate::manager::{ArchetypeChunk, EntityManager};
 use crate::shared::SharedComponent;
 use crate::version::Version;
 
-/// A description of a query as a value: of types known at compile time ([`of`](Self::of)), or of component types known only at
-/// run time ([`new`](Self::new)).
+/// The description of a query as a value. Unity's `EntityQueryBuilder`.
 ///
-/// It can be stored, sent to another thread, recorded in commands and combined. [`query`](Self::query) runs it,
-/// [`EntityManager::batch`] changes all matching entities. The conditions are those of the [filters](crate::QueryFilter). Unity's
-/// `EntityQueryBuilder`.
+/// [`of`](Self::of) describes a query of types known at compile time, [`new`](Self::new) one of component types known only at run
+/// time. A description can be stored, sent to another thread, recorded in commands, and combined with others.
+/// [`query`](Self::query) runs it, and [`EntityManager::batch`] changes all entities that match it. The methods add the conditions
+/// that [filters](crate::QueryFilter) have in a typed query.
 ///
 /// # Examples
 ///
@@ -51,7 +51,7 @@ use crate::version::Version;
 /// }
 /// ```
 ///
-/// A description of types can be extended by types of run time:
+/// Component types known only at run time can be added to a description of compile-time types:
 ///
 /// ```
 /// use ancho_entities::{Component, ComponentType, QueryDescriptor, World};
@@ -78,12 +78,12 @@ pub struct QueryDescriptor {
 
 #[derive(Clone)]
 enum Source {
-    /// Data and filters of types, to be looked up by their type ID.
+    /// Data and filters known at compile time. The state of the query is found by their type id.
     Types { id: TypeId, terms: fn() -> Terms, name: fn() -> &'static str, options: Options },
-    /// Terms of run time: an entity matches if it matches one of the alternatives, of which there is at least one.
+    /// Terms known only at run time. An entity matches if it matches one of the alternatives. The list is not empty.
     Terms {
         alternatives: Vec<Terms>,
-        /// Built when the description is first run, so that further runs do not allocate.
+        /// The plan, which is built when the description is first run, so that later runs do not allocate.
         plan: OnceLock<Plan>,
     },
 }
@@ -125,7 +125,7 @@ impl QueryDescriptor {
         Self { source, settings: Settings::default() }
     }
 
-    /// Returns the terms for changing. Terms of types become terms of run time.
+    /// Returns the alternatives for modification. Converts a description of compile-time types to terms first.
     fn alternatives_mut(&mut self) -> &mut Vec<Terms> {
         if let Source::Types { terms, options, .. } = self.source {
             let mut terms = terms();
@@ -169,7 +169,7 @@ impl QueryDescriptor {
     }
 
     fn ignores_enabled(&mut self) -> bool {
-        // All alternatives agree.
+        // All alternatives have the same value: `or` panics otherwise.
         self.alternatives_mut()[0].options.has(Options::IGNORE_ENABLED)
     }
 
@@ -198,7 +198,7 @@ impl QueryDescriptor {
 
     /// Requires all these components, enabled, as [`all`](Self::all) does, and declares that they are going to be written.
     ///
-    /// The query itself writes nothing. [`filter_write_groups`](Self::filter_write_groups) depends on it.
+    /// The query itself does not write. The declaration is for [`filter_write_groups`](Self::filter_write_groups).
     pub fn all_mut(mut self, types: impl IntoIterator<Item = ComponentType>) -> Self {
         for ty in types {
             for Terms { parts, .. } in self.alternatives_mut() {
@@ -210,7 +210,7 @@ impl QueryDescriptor {
         self
     }
 
-    /// Requires at least one of these components, enabled: [`Any`](crate::Any). An empty list is no condition.
+    /// Requires at least one of these components, enabled: [`Any`](crate::Any). An empty list adds no condition.
     ///
     /// # Examples
     ///
@@ -304,7 +304,7 @@ impl QueryDescriptor {
     ///
     /// # Panics
     ///
-    /// With A0070 if one of them is not enableable.
+    /// With A0070 if one of the components is not enableable.
     ///
     /// # Examples
     ///
@@ -331,8 +331,8 @@ impl QueryDescriptor {
         self.each(types, Term::Disabled)
     }
 
-    /// Requires that one of these components was written [since](Self::since) a version: [`Changed`](crate::Changed). An empty list
-    /// is no condition.
+    /// Requires that at least one of these components was written [since](Self::since) a version: [`Changed`](crate::Changed). An
+    /// empty list adds no condition.
     ///
     /// # Examples
     ///
@@ -358,20 +358,21 @@ impl QueryDescriptor {
         if types.is_empty() { self } else { self.one(Term::Changed(types)) }
     }
 
-    /// Requires that an entity came to the chunk or left it [since](Self::since) a version: [`OrderChanged`](crate::OrderChanged).
+    /// Requires that the entity's chunk gained or lost entities [since](Self::since) a version:
+    /// [`OrderChanged`](crate::OrderChanged).
     pub fn order_changed(self) -> Self {
         self.one(Term::OrderChanged)
     }
 
     /// Makes [`changed`](Self::changed) and [`order_changed`](Self::order_changed) mean "newer than this version".
     ///
-    /// Otherwise everything counts as changed.
+    /// Without this call, everything counts as changed.
     pub fn since(mut self, version: Version) -> Self {
         self.settings.since = version;
         self
     }
 
-    /// Keeps only entities with this value of a [shared component](crate::SharedComponent). Can be called for several components.
+    /// Keeps only entities with this value of a [shared component](crate::SharedComponent). Calls for several components combine.
     ///
     /// # Examples
     ///
@@ -438,8 +439,8 @@ impl QueryDescriptor {
         self.with_option(Options::IGNORE_ENABLED)
     }
 
-    /// Excludes entities that have another member of the write groups of the components that are [written](Self::all_mut): the
-    /// filter [`FilterWriteGroups`](crate::FilterWriteGroups).
+    /// Excludes entities with a component that the query does not name, if that component is a member of the write group of a
+    /// [written](Self::all_mut) component: the filter [`FilterWriteGroups`](crate::FilterWriteGroups).
     ///
     /// # Examples
     ///
@@ -463,16 +464,16 @@ impl QueryDescriptor {
         self.with_option(Options::WRITE_GROUPS)
     }
 
-    /// Returns the union of two descriptions. [`Or`](crate::Or) for types known at compile time.
+    /// Returns the union of two descriptions: the filter [`Or`](crate::Or).
     ///
-    /// Each entity comes once, in the order of all queries. Conditions that are added afterwards apply to both. Write groups are
-    /// [filtered](Self::filter_write_groups) for each of the two separately.
+    /// Each entity is yielded once, in the usual order of queries. Conditions that are added afterwards apply to both descriptions.
+    /// [Write groups](Self::filter_write_groups) are filtered for each description separately.
     ///
     /// # Panics
     ///
-    /// - A0094 if only one of them ignores whether components are enabled
-    /// - A0096 if one of them requires a [shared value](Self::with_shared), or if they compare changes with different
-    ///   [versions](Self::since): call these methods on the union
+    /// - with A0094 if only one of the descriptions ignores whether components are enabled
+    /// - with A0096 if one of the descriptions requires a [shared value](Self::with_shared), or if they compare changes with
+    ///   different [versions](Self::since): call these methods on the union
     ///
     /// # Examples
     ///
@@ -525,11 +526,11 @@ impl QueryDescriptor {
         self
     }
 
-    /// Runs the query in a world: [`Query`] has the methods.
+    /// Returns the query in a world. Its methods are those of [`Query`].
     ///
     /// # Panics
     ///
-    /// As [`EntityManager::query`] does, when a description is run for the first time.
+    /// With the codes of [`EntityManager::query`], when a description is run for the first time.
     ///
     /// # Examples
     ///
@@ -552,9 +553,9 @@ impl QueryDescriptor {
         Query::described(world, self.matched_in(world), self.settings.clone())
     }
 
-    /// Returns the chunks in which entities match, in the order of [`EntityManager::chunks`].
+    /// Returns an iterator over the chunks with matching entities, in the order of [`EntityManager::chunks`].
     ///
-    /// Waits for all jobs, since everything in the chunks can be read.
+    /// Waits for all jobs, because all data of the chunks can be read.
     ///
     /// # Examples
     ///
@@ -591,7 +592,7 @@ impl QueryDescriptor {
         })
     }
 
-    /// Returns the plan, and for descriptions of types the key of their state.
+    /// Returns the plan, and the key of the query's state if its types are known at compile time.
     #[track_caller]
     pub(super) fn plan(&self) -> (Option<(TypeId, Options)>, Plan) {
         match &self.source {
@@ -610,7 +611,7 @@ impl QueryDescriptor {
         if let Some(plan) = plan.get() {
             return plan;
         }
-        // Not in a closure of the lock, so that a panic names the caller.
+        // The plan is not built in a closure for the lock, so that a panic names the location of the caller.
         let build = |terms: &Terms| terms.clone().into_plan("QueryDescriptor", Options::NONE);
         let new = match &**alternatives {
             [only] => build(only),
@@ -630,12 +631,12 @@ impl QueryDescriptor {
         }
     }
 
-    /// Replaces the entities in the shared values.
+    /// Replaces the entities that the required shared values contain.
     pub(crate) fn remap_entities(&mut self, map: &mut EntityRemap<'_>) {
         self.settings.remap_entities(map);
     }
 
-    /// Returns `true` if there may be entities in the shared values.
+    /// Returns `true` if the required shared values may contain entities.
     pub(crate) fn may_name_entities(&self) -> bool {
         self.settings.may_name_entities()
     }
@@ -670,12 +671,12 @@ impl fmt::Debug for QueryDescriptor {
     }
 }
 
-/// A chunk with matching entities: an item of [`QueryDescriptor::chunks`].
+/// A chunk with matching entities. Yielded by [`QueryDescriptor::chunks`].
 #[derive(Clone, Copy)]
 pub struct QueryChunk<'w> {
     chunk: ArchetypeChunk<'w>,
     found: &'w Match,
-    /// Newer versions count as changes.
+    /// The version that change filters compare with: newer versions count as changes.
     since: Version,
 }
 
@@ -685,7 +686,7 @@ impl<'w> QueryChunk<'w> {
         self.chunk
     }
 
-    /// Returns the number of matching entities: never zero.
+    /// Returns the number of matching entities, which is never zero.
     ///
     /// # Examples
     ///
@@ -723,7 +724,7 @@ impl<'w> QueryChunk<'w> {
         self.rows().map(|row| self.chunk.entities()[row])
     }
 
-    /// Returns a bit for each row, set if the row matches.
+    /// Returns an iterator over words with one bit per row, set if the row matches.
     fn words(&self) -> impl Iterator<Item = u64> + use<'w> {
         let Self { chunk: ArchetypeChunk { chunk, .. }, found, since } = *self;
         let mut changed = Vec::new();
@@ -755,7 +756,7 @@ impl Terms {
     }
 }
 
-/// Returns the plan of a query of this data and these filters, with more options.
+/// Returns the plan of a query of this data and these filters, with additional options.
 #[track_caller]
 pub(super) fn plan_of<D: QueryData, F: QueryFilter>(options: Options) -> Plan {
     Terms::of::<D, F>().into_plan(type_name::<D>(), options)

@@ -9,8 +9,8 @@ use crate::set::ComponentSet;
 
 /// Conditions on the entities of a query, besides its data.
 ///
-/// A component is absent, enabled or disabled. Components that are not enableable are always enabled. The filters match these
-/// entities:
+/// A component of an entity is absent, enabled or disabled. Components that are not enableable count as enabled. The filters
+/// match these entities:
 ///
 /// | filter | absent | enabled | disabled |
 /// |---|---|---|---|
@@ -21,15 +21,17 @@ use crate::set::ComponentSet;
 /// | [`IsDisabled<T>`](IsDisabled) | | | ✓ |
 /// | [`Any<(T, U)>`](Any) | | ✓ | |
 ///
-/// [`Any`] requires one of its components, all others each of theirs. [`Changed`] and [`OrderChanged`] select chunks by change
-/// version, or single entities if a component [tracks](crate::Component::TRACK_CHANGES) changes. A tuple of filters requires all of
-/// them, [`Or`](crate::Or) one of them. A query without filters has `()`.
+/// [`Any`] requires at least one of its components. Every other filter requires its condition for all of its components.
+/// [`Changed`] and [`OrderChanged`] select chunks by version. `Changed` selects single entities if a component
+/// [tracks](crate::Component::TRACK_CHANGES) changes. An entity matches a tuple of filters if it matches all of them, and
+/// [`Or`](crate::Or) if it matches at least one. A query without filters has the filter `()`.
 ///
-/// Filters name components as `has` does: `T`, `Buffer<T>`, `Shared<T>`, `Managed<T>`, `PerChunk<T>`, and tuples.
+/// Filters accept the component sets that [`has`](crate::EntityManager::has) accepts: `T`, `Buffer<T>`, `Shared<T>`, `Managed<T>`,
+/// `PerChunk<T>`, and tuples.
 ///
 /// A query skips entities that are [`Disabled`](crate::Disabled) and [prefabs](crate::Prefab), unless it includes them or requires
-/// the tag, as data or with `With` or `Present`. Methods of a query set such options. Where a query is a type, as in the parameters
-/// of a system, these filters set them: [`IncludeDisabled`](crate::IncludeDisabled), [`IncludePrefabs`](crate::IncludePrefabs),
+/// the tag, as data or with `With` or `Present`. These filters set such options of the whole query:
+/// [`IncludeDisabled`](crate::IncludeDisabled), [`IncludePrefabs`](crate::IncludePrefabs),
 /// [`IgnoreEnabled`](crate::IgnoreEnabled) and [`FilterWriteGroups`](crate::FilterWriteGroups).
 ///
 /// # Examples
@@ -57,7 +59,7 @@ use crate::set::ComponentSet;
 /// assert_eq!(world.query_filtered::<Entity, Wanted>().single(), Ok(suffering));
 /// ```
 ///
-/// Sealed: implemented for types of this crate alone.
+/// This trait is sealed: it cannot be implemented outside of this crate.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a query filter",
     label = "not a filter",
@@ -70,12 +72,12 @@ pub trait QueryFilter: 'static {
     #[doc(hidden)]
     const OPTIONS: Options = Options::NONE;
 
-    /// Calls the function for each condition.
+    /// Calls the function for each condition of the filter.
     #[doc(hidden)]
     fn terms(each: &mut dyn FnMut(Term));
 }
 
-/// Implements a filter of a set of components: with one condition per component, or one condition on all of them.
+/// Defines a filter type over a set of components. `each` adds one condition per component, `any` one condition on the whole set.
 macro_rules! filter {
     ($(#[$doc:meta])* $name:ident, each $term:ident) => {
         filter!($(#[$doc])* $name, |types, each| types.map(Term::$term).for_each(each));
@@ -93,7 +95,8 @@ macro_rules! filter {
         #[derive(Debug)]
         pub struct $name<S>(PhantomData<fn() -> S>);
 
-        // The compiler reports that the filter is not implemented, not that `S` is no set: the remedy depends on the filter.
+        // The compiler reports that `QueryFilter` is not implemented, and not that `S` is not a `ComponentSet`, because the
+        // notes of `QueryFilter` name the remedy.
         #[diagnostic::do_not_recommend]
         impl<S: ComponentSet> QueryFilter for $name<S> {
             fn terms($each: &mut dyn FnMut(Term)) {
@@ -111,7 +114,7 @@ fn types<S: ComponentSet>() -> Vec<ComponentType> {
 }
 
 filter! {
-    /// Entities that have all these components, enabled. Unity's `WithAll`.
+    /// Filter for entities that have all components of the set, enabled. Unity's `WithAll`.
     ///
     /// # Examples
     ///
@@ -130,7 +133,7 @@ filter! {
 }
 
 filter! {
-    /// Entities that have none of these components, or have them disabled. Unity's `WithNone`.
+    /// Filter for entities on which each component of the set is absent or disabled. Unity's `WithNone`.
     ///
     /// # Examples
     ///
@@ -152,7 +155,7 @@ filter! {
 }
 
 filter! {
-    /// Entities that have none of these components, neither enabled nor disabled. Unity's `WithAbsent`.
+    /// Filter for entities that have no component of the set, neither enabled nor disabled. Unity's `WithAbsent`.
     ///
     /// # Examples
     ///
@@ -173,7 +176,7 @@ filter! {
 }
 
 filter! {
-    /// Entities that have all these components, enabled or disabled. Unity's `WithPresent`.
+    /// Filter for entities that have all components of the set, enabled or disabled. Unity's `WithPresent`.
     ///
     /// # Examples
     ///
@@ -193,9 +196,9 @@ filter! {
 }
 
 filter! {
-    /// Entities that have all these components, disabled. Unity's `WithDisabled`.
+    /// Filter for entities that have all components of the set, disabled. Unity's `WithDisabled`.
     ///
-    /// The first use of the query panics with A0070 if one of them is not enableable.
+    /// The first use of a query with this filter panics with A0070 if one of the components is not enableable.
     ///
     /// # Examples
     ///
@@ -216,9 +219,9 @@ filter! {
 }
 
 filter! {
-    /// Entities that have at least one of these components, enabled. Unity's `WithAny`.
+    /// Filter for entities that have at least one component of the set, enabled. Unity's `WithAny`.
     ///
-    /// `Any<()>` is no condition.
+    /// `Any<()>` matches all entities.
     ///
     /// # Examples
     ///
@@ -241,15 +244,16 @@ filter! {
 }
 
 filter! {
-    /// Entities in chunks in which one of these components was written after the version of the query, set with
+    /// Filter for entities in chunks in which a component of the set was written after the version that the query was given with
     /// [`since`](crate::Query::since). Unity's change filter.
     ///
-    /// It selects whole chunks: entities in the same chunk as a written one match too, and no written entity is missed. A mutable
-    /// borrow counts as a write. For components that [track changes](crate::Component::TRACK_CHANGES) it matches only the entities
-    /// that were written. A reader that stores the version after its own writes does not match them again. Entities that have none
-    /// of the components do not match. `Changed<()>` is no condition.
+    /// In a system, that version is the version of the system's last run. `Changed` selects whole chunks: entities in the same
+    /// chunk as a written entity match too, and no written entity is missed. A mutable borrow counts as a write. For components
+    /// that [track changes](crate::Component::TRACK_CHANGES) only the written entities match. Entities that have no component of
+    /// the set do not match. `Changed<()>` matches all entities.
     ///
-    /// It combines with other filters, and can be an alternative in [`Or`](crate::Or).
+    /// Code that reads changes and then writes the same components can pass a version to `since` that it stored after its writes.
+    /// Its own writes do not match then.
     ///
     /// # Examples
     ///
@@ -271,8 +275,10 @@ filter! {
     Changed, any Changed
 }
 
-/// Entities in chunks that gained or lost entities after the version of the query, set with [`since`](crate::Query::since). Unity's
-/// order version filter. [`Or`](crate::Or) combines it with a change filter: `Or<(Changed<T>, OrderChanged)>`.
+/// Filter for entities in chunks that gained or lost entities after the version that the query was given with
+/// [`since`](crate::Query::since). Unity's order version filter.
+///
+/// [`Or`](crate::Or) combines it with a change filter: `Or<(Changed<T>, OrderChanged)>`.
 ///
 /// # Examples
 ///
@@ -300,7 +306,7 @@ impl QueryFilter for OrderChanged {
     }
 }
 
-/// Implements a filter that sets an option of the whole query, without conditions.
+/// Defines a filter type that sets an option of the whole query and has no conditions.
 macro_rules! option_filter {
     ($(#[$doc:meta])* $name:ident, $option:ident) => {
         $(#[$doc])*
@@ -316,9 +322,10 @@ macro_rules! option_filter {
 }
 
 option_filter! {
-    /// Includes entities that are [`Disabled`](crate::Disabled).
+    /// Filter that includes entities that are [`Disabled`](crate::Disabled).
     ///
-    /// It applies to the whole query, wherever it is among the filters. In an [`Or`](crate::Or) it does not compile:
+    /// The option applies to the whole query, wherever the filter stands among the filters. As an element of an [`Or`](crate::Or)
+    /// it does not compile:
     ///
     /// ```compile_fail,E0080
     /// use ancho_entities::{Component, IncludeDisabled, Or, With, World};
@@ -351,7 +358,7 @@ option_filter! {
 }
 
 option_filter! {
-    /// Includes [prefabs](crate::Prefab). See [`IncludeDisabled`].
+    /// Filter that includes [prefabs](crate::Prefab). It applies to the whole query, and cannot be part of an [`Or`](crate::Or).
     ///
     /// # Examples
     ///
@@ -370,7 +377,8 @@ option_filter! {
 }
 
 option_filter! {
-    /// Ignores whether components are enabled. See [`IncludeDisabled`].
+    /// Filter that ignores whether components are enabled. It applies to the whole query, and cannot be part of an
+    /// [`Or`](crate::Or).
     ///
     /// # Examples
     ///
@@ -391,7 +399,10 @@ option_filter! {
 }
 
 option_filter! {
-    /// Excludes entities that have another member of the write groups of the components that the query writes. See [`IncludeDisabled`].
+    /// Filter that excludes entities with a component that the query does not name, if that component is a member of the write
+    /// group of a component that the query writes.
+    ///
+    /// It applies to the whole query, and cannot be part of an [`Or`](crate::Or).
     ///
     /// # Examples
     ///
@@ -419,17 +430,18 @@ option_filter! {
     FilterWriteGroups, WRITE_GROUPS
 }
 
-/// Entities that match at least one filter of a tuple. Unity's queries of several descriptions.
+/// Filter for entities that match at least one filter of a tuple. Unity's queries with several descriptions.
 ///
-/// Each entity is yielded once, however many filters it matches. Each filter may be a tuple of filters, which must all match.
-/// Entities that are [`Disabled`](crate::Disabled) and [prefabs](crate::Prefab) match only filters that require the tag.
+/// Each entity is yielded once, however many filters it matches. An element may be a tuple of filters, which must all match.
+/// Entities that are [`Disabled`](crate::Disabled) and [prefabs](crate::Prefab) match only elements that require the tag.
 ///
-/// In a [split](crate::EntityManager::split) and in the parameters of a system, these filters can make queries disjoint. That holds
-/// for up to 64 combinations of alternatives per query. Beyond that, put the filter that makes them disjoint beside the `Or`.
+/// In a [split](crate::EntityManager::split) and in the parameters of a system, an `Or` can make two queries disjoint, if each
+/// query has at most 64 combinations of alternatives. With more combinations, put the filter that makes the queries disjoint beside
+/// the `Or`.
 ///
-/// [`Changed`](crate::Changed) and [`OrderChanged`](crate::OrderChanged) may be alternatives. They match whole chunks, including
-/// entities that match none of the other filters. For components that [track changes](crate::Component::TRACK_CHANGES) they match
-/// the written entities. Chunks in which no filter can match are skipped as a whole.
+/// [`Changed`](crate::Changed) and [`OrderChanged`](crate::OrderChanged) may be elements. They match whole chunks, including
+/// entities that match no other element. For components that [track changes](crate::Component::TRACK_CHANGES), `Changed` matches
+/// the written entities only. Chunks in which no element can match are skipped as a whole.
 ///
 /// # Examples
 ///
@@ -454,7 +466,7 @@ option_filter! {
 /// assert_eq!(world.query_filtered::<(), Flies>().to_entities(), [bird, rocket, bird_rocket]);
 /// ```
 ///
-/// Entities that were written, or whose chunk gained or lost entities:
+/// A query of entities that were written, or whose chunk gained or lost entities:
 ///
 /// ```
 /// use ancho_entities::{Changed, Component, Or, OrderChanged, World};
@@ -483,7 +495,7 @@ option_filter! {
 #[derive(Debug)]
 pub struct Or<F>(PhantomData<fn() -> F>);
 
-/// Implements the filter for a tuple of elements with their indices.
+/// Implements `QueryFilter` for an `Or` of a tuple.
 macro_rules! implement {
     ($($name:ident $index:tt,)+) => {
         impl<$($name: QueryFilter),+> QueryFilter for Or<($($name,)+)> {

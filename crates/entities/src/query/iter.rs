@@ -1,4 +1,4 @@
-//! Iteration step by step: the cursor over matching chunks, the iterator over items, and lists of entities and values.
+//! The iterator over the items of a query, the cursor over its chunks, and lists of entities and values.
 
 #![expect(
     unsafe_code,
@@ -28,8 +28,8 @@ use crate::storage::{Chunk, OutOfMemory};
 /// Iterator over the items of a query.
 ///
 /// [`for_each`](crate::Query::for_each) is compiled for several CPU levels, the iterator only for the target of the build. Loops
-/// with much arithmetic are therefore faster with `for_each`. Neither allocates, except for filters by shared values or tracked
-/// changes: the thread keeps a few hundred bytes from one loop to the next.
+/// with much arithmetic are therefore faster with `for_each`. The iterator reuses a few hundred bytes that the thread keeps from
+/// earlier loops. Beyond that, neither form allocates, except for filters by shared values or tracked changes.
 ///
 /// # Examples
 ///
@@ -48,7 +48,7 @@ use crate::storage::{Chunk, OutOfMemory};
 /// assert_eq!(sum, 200);
 /// ```
 ///
-/// It stays on the thread of its world:
+/// A `QueryIter` is not `Send`, and stays on the thread of its world:
 ///
 /// ```compile_fail,E0277
 /// use ancho_entities::{Entity, World};
@@ -61,10 +61,10 @@ use crate::storage::{Chunk, OutOfMemory};
 /// ```
 #[must_use = "iterators are lazy and do nothing unless consumed"]
 pub struct QueryIter<'w, D: QueryData> {
-    /// Behind a pointer, so that state that changes with each row is not next to memory whose address escapes. It then stays in
-    /// registers, and a loop takes half the time.
+    /// The cursor is behind a pointer, so that its address, which escapes, is not the address of the fields below. These change
+    /// with each row, and can stay in registers, so that a loop takes half the time.
     cursor: PooledCursor<'w>,
-    /// The fetch of the current chunk. It is initialised if the row is before the end.
+    /// The fetch of the current chunk. It is initialised if `row` is less than `end`.
     fetch: MaybeUninit<D::Fetch>,
     row: usize,
     end: usize,
@@ -76,14 +76,14 @@ impl<'w, D: QueryData> QueryIter<'w, D> {
     ///
     /// # Safety
     ///
-    /// - the cursor is that of a query of this data, and writes it, unless the data is read-only
+    /// - the cursor belongs to a query of this data, and is one that writes the data unless the data is read-only
     #[inline]
     pub(super) unsafe fn new(cursor: Cursor<'w>) -> Self {
         let fetch = MaybeUninit::uninit();
         Self { cursor: PooledCursor::new(cursor), fetch, row: 0, end: 0, items: PhantomData }
     }
 
-    /// Moves to the next run. Returns `false` at the end.
+    /// Moves to the next run of matching rows. Returns `false` at the end.
     #[inline]
     fn find_run(&mut self) -> bool {
         loop {
@@ -101,21 +101,22 @@ impl<'w, D: QueryData> QueryIter<'w, D> {
         }
     }
 
-    /// Returns the item of the current row, which is before the end.
+    /// Returns the item of the current row, and moves to the next row. `row` must be less than `end`.
     #[inline(always)]
     fn give(&mut self) -> D::Item<'w> {
         let row = self.row;
         self.row += 1;
-        // SAFETY: the row is in the current run, of the fetched chunk. Each row is yielded once, so no other code uses its data
-        // that can be written, and the cursor has unshared it.
+        // SAFETY: the row is in the current run, in the fetched chunk. Each row is yielded once, so that no other code uses data of
+        // it that can be written. The cursor has unshared the chunk if it can be written.
         unsafe { D::get(self.fetch.assume_init(), row) }
     }
 
-    /// Records that `rows` rows of the run, beginning with the current one, are fetched.
+    /// Records that `rows` rows of the run, starting with the current row, are fetched for writing.
     #[inline(always)]
     fn track(&self, rows: usize) {
         if D::TRACKS && rows > 0 {
-            // SAFETY: the rows are in the current run, of the fetched chunk, and each is yielded once, so no other code uses them.
+            // SAFETY: the rows are in the current run, in the fetched chunk. Each row is yielded once, so that no other code uses
+            // it.
             unsafe { D::track(self.fetch.assume_init(), self.row, rows, false) };
         }
     }
@@ -129,7 +130,7 @@ impl<'w, D: QueryData> Iterator for QueryIter<'w, D> {
         if self.row == self.end && !self.find_run() {
             return None;
         }
-        // One by one: a loop that stops early has not received the others.
+        // Rows are recorded one by one, because a loop that stops early has not received the rest of the run.
         self.track(1);
         Some(self.give())
     }
@@ -161,50 +162,52 @@ impl<D: QueryData> fmt::Debug for QueryIter<'_, D> {
     }
 }
 
-/// Position of a step-by-step walk over the matching chunks.
+/// A cursor over the matching chunks of a walk, and over the runs of matching rows in the current chunk.
 pub(super) struct Cursor<'w> {
     chunks: SelectedChunks<'w>,
-    /// Data that is unshared and marked, if any.
+    /// The data that is written. `None` if the cursor only reads.
     writes: Option<Writes>,
     /// The error that ended the walk early.
     failure: Option<OutOfMemory>,
-    /// The chunk that was found last.
+    /// The current chunk, or null before the first one.
     chunk: *const Chunk,
     places: &'w [Place],
-    /// The matching rows of that chunk and no other, or none.
+    /// The remaining runs of matching rows in the current chunk. Empty if no chunk has been entered.
     runs: Runs<'w>,
 }
 
-/// Data that a walk is going to write.
+/// The data that a [`Cursor`] unshares and marks because it is going to be written.
 #[derive(Clone, Copy)]
 pub(super) struct Writes {
-    /// Values in chunks, not only enabled bits.
+    /// True if values in chunks are written. False if only enabled bits are.
     values: bool,
-    /// Marks it in a chunk, as [`QueryData::mark`].
+    /// Marks the data as changed in a chunk. The contract is that of [`QueryData::mark`].
     mark: unsafe fn(&mut ChunkMarks<'_>, &[Place]),
 }
 
 impl Writes {
-    /// Returns the data that a query of this type fetches for writing.
+    /// Returns the data that a query of `D` can write, or `None` if `D` is read-only.
     pub(super) fn of<D: QueryData>() -> Option<Self> {
         D::MARKS.then_some(Self { values: D::WRITES, mark: D::mark })
     }
 
-    /// Returns a component that all entities have.
+    /// Returns one component, which all matching entities must have.
     fn only<T: Component>() -> Self {
+        /// Marks the column of `T` as changed.
+        ///
         /// # Safety
         ///
-        /// - nothing else uses the versions of the column; nor the versions of other columns, unless they were written out
+        /// - no other code uses the versions of the column, nor the versions of other columns unless they were written out
         unsafe fn mark<T: Component>(marks: &mut ChunkMarks<'_>, _: &[Place]) {
             let place = marks.chunk.find(ComponentType::of::<T>()).expect("all entities have it");
-            // SAFETY: the chunk has the column. Nothing else uses its versions, nor the versions of other columns unless they
+            // SAFETY: the chunk has the column. No other code uses its versions, nor the versions of other columns unless they
             // were written out.
             unsafe { marks.begin(place.column) };
         }
         Self { values: true, mark: mark::<T> }
     }
 
-    /// Returns the same data, which is unshared but not marked.
+    /// Returns the same data, with which chunks are unshared but not marked.
     fn unmarked(self) -> Self {
         Self { mark: |_, _| {}, ..self }
     }
@@ -215,7 +218,7 @@ impl<'w> Cursor<'w> {
     ///
     /// # Safety
     ///
-    /// - the walk was made by [`Walk::writing`] if something is written
+    /// - the walk was made by [`Walk::writing`] if `writes` is `Some`
     #[inline]
     pub(super) unsafe fn new(walk: Walk<'w>, writes: Option<Writes>) -> Self {
         Self {
@@ -231,8 +234,8 @@ impl<'w> Cursor<'w> {
     /// Moves to the next chunk with matching rows. Returns `false` at the end or on an error, which [`end`](Self::end) returns.
     #[inline(never)]
     pub(super) fn next_chunk(&mut self) -> bool {
-        // The rows of a chunk are yielded only once it is entered. That may panic or find no memory, and the caller may catch it and
-        // go on: all rows of the chunk before were yielded.
+        // `runs` is set only after the chunk was prepared. Preparing may panic or run out of memory, and the caller may catch the
+        // panic and continue. No rows of the previous chunk may be yielded again then.
         self.runs = Runs::NONE;
         let Some((found, number)) = self.chunks.next() else { return false };
         // SAFETY: archetypes list existing chunks. Only the header of the chunk is borrowed here.
@@ -243,21 +246,21 @@ impl<'w> Cursor<'w> {
             self.chunks.stop();
             return false;
         }
-        // Not made from a reference: with several walks in turns, others mark the chunk in between.
+        // The pointer is not made from a reference, because other walks that take turns with this one mark the chunk.
         self.chunk = self.chunks.walk.all_chunks().at(number);
         self.places = &found.places;
         self.runs = runs;
         true
     }
 
-    /// Returns the next run of contiguous matching rows in the chunk.
+    /// Returns the next run of contiguous matching rows in the current chunk.
     #[inline(always)]
     pub(super) fn next_run(&mut self) -> Option<Range<u32>> {
         let run;
         if self.runs.is_whole() {
             (run, self.runs) = self.runs.whole();
         } else {
-            // SAFETY: the chunk exists, since it has runs. Other code may have set bits since, on this thread, and keeps no
+            // SAFETY: the chunk exists, because it has runs. Other code on this thread may have set enabled bits, but keeps no
             // reference to them.
             let enabled = unsafe { &(*self.chunk).enabled };
             let masks = Masks { enabled, changed: &self.chunks.changed };
@@ -266,13 +269,13 @@ impl<'w> Cursor<'w> {
         (run.start < run.end).then_some(run)
     }
 
-    /// Returns the number of matching rows of the chunk that were in no run yet.
+    /// Returns the number of matching rows of the current chunk that no run has returned yet.
     fn count(&mut self) -> usize {
         if self.runs.is_whole() {
             return self.runs.whole().0.len();
         }
-        // SAFETY: the chunk exists, since it has runs. Other code may have set bits since, on this thread, and keeps no reference
-        // to them.
+        // SAFETY: the chunk exists, because it has runs. Other code on this thread may have set enabled bits, but keeps no
+        // reference to them.
         let enabled = unsafe { &(*self.chunk).enabled };
         self.runs.count(&Masks { enabled, changed: &self.chunks.changed })
     }
@@ -286,35 +289,35 @@ impl<'w> Cursor<'w> {
         count
     }
 
-    /// Returns the current chunk, to fetch data from.
+    /// Returns a view of the current chunk, for fetching data.
     #[inline(always)]
     pub(super) fn view(&self) -> ChunkView<'_> {
         assert!(!self.chunk.is_null());
-        // SAFETY: the chunk exists, and its header does not change while this is borrowed.
+        // SAFETY: the chunk exists, and its header does not change while the cursor is borrowed.
         let chunk = unsafe { &*self.chunk };
         ChunkView { chunk, shared: self.chunks.walk.shared_of() }
     }
 
-    /// Returns the error that ended the walk early.
+    /// Returns the error that ended the walk early, or `Ok` if there was none.
     #[inline]
     fn end(&mut self) -> Result<(), OutOfMemory> {
         self.failure.take().map_or(Ok(()), Err)
     }
 
-    /// Unshares a chunk, and marks the written columns.
+    /// Unshares a chunk and marks its written columns, if the cursor writes.
     #[inline(always)]
     fn prepare(&mut self, number: u32, found: &Match) -> Result<(), OutOfMemory> {
         let Some(Writes { values, mark }) = self.writes else { return Ok(()) };
         let (chunks, version) = (self.chunks.walk.chunks, self.chunks.walk.version);
-        // SAFETY: archetypes list existing chunks. Nothing was fetched from the memory of this one yet, if it may be shared, and
-        // the walk writes.
+        // SAFETY: archetypes list existing chunks. The walk was made by `writing`, and no reference to a chunk is alive. If the
+        // chunk may be shared, no data was fetched from its memory.
         unsafe {
             if values && (*chunks).get_unchecked(number).may_be_shared() {
                 self.chunks.walk.unshare(number)?;
             }
         }
-        // SAFETY: archetypes list existing chunks, and these are the places of the data in the archetype of this one. Jobs that use
-        // the versions of its columns have completed, and for jobs that use other columns the versions were written out.
+        // SAFETY: archetypes list existing chunks, and these are the places of the data in the chunk's archetype. Jobs that use the
+        // versions of the written columns have completed. Before a job uses the versions of other columns, they are written out.
         unsafe {
             let chunk = (*chunks).get_unchecked(number);
             mark(&mut ChunkMarks { chunk, version }, &found.places);
@@ -323,33 +326,33 @@ impl<'w> Cursor<'w> {
     }
 }
 
-/// A cursor at its own address.
+/// A cursor on the heap.
 ///
-/// It works as a box, but reuses the memory of one that was dropped on this thread: only the first loops allocate.
+/// It works like a `Box`, but reuses the memory of a cursor that was dropped on this thread, so that only the first loops allocate.
 pub(super) struct PooledCursor<'w> {
-    /// Holds a cursor of this lifetime.
+    /// The slot, which holds a cursor of lifetime `'w`.
     full: FullSlot,
     cursor: PhantomData<Cursor<'w>>,
 }
 
-/// A slot with a cursor in it, which is removed only when this is dropped.
+/// A slot that holds a cursor. Dropping it drops the cursor and frees the slot for reuse.
 ///
-/// It has no lifetime: dropping it does not use what the cursor borrows, and the world may be borrowed by other code by then, as
-/// with a box.
+/// The type has no lifetime, because dropping a cursor does not access the world that it borrows. So a [`QueryIter`] may be dropped
+/// after other code has borrowed the world, as with a `Box` of a cursor.
 struct FullSlot(ManuallyDrop<CursorSlot>);
 
-/// Memory for a cursor. The layout does not depend on the lifetime.
+/// Memory for a cursor. The layout of a cursor does not depend on its lifetime.
 type CursorSlot = Box<MaybeUninit<Cursor<'static>>>;
 
-/// Maximum number of spare slots of a thread: loops are rarely nested deeper.
+/// Maximum number of free slots that a thread keeps. Loops are rarely nested deeper.
 const MAX_SPARE: usize = 16;
 
 thread_local! {
-    /// The free slots.
+    /// The free slots of this thread.
     static SPARE: Cell<Vec<CursorSlot>> = const { Cell::new(Vec::new()) };
 }
 
-/// Calls a function with the free slots, unless the thread is ending, which has none.
+/// Calls a function with the free slots of this thread. Returns `None`, without a call, if the thread is ending.
 fn with_spare<R>(function: impl FnOnce(&mut Vec<CursorSlot>) -> R) -> Option<R> {
     let with = |spare: &Cell<Vec<CursorSlot>>| {
         let mut slots = spare.take();
@@ -364,7 +367,7 @@ impl<'w> PooledCursor<'w> {
     #[inline]
     pub(super) fn new(cursor: Cursor<'w>) -> Self {
         let mut slot = with_spare(Vec::pop).flatten().unwrap_or_else(Box::new_uninit);
-        // SAFETY: the slot has room for a cursor of any lifetime. It is accessed only with this lifetime.
+        // SAFETY: the slot has room for a cursor of any lifetime. The cursor is accessed only with lifetime `'w`.
         unsafe { slot.as_mut_ptr().cast::<Cursor<'w>>().write(cursor) };
         Self { full: FullSlot(ManuallyDrop::new(slot)), cursor: PhantomData }
     }
@@ -375,7 +378,7 @@ impl<'w> Deref for PooledCursor<'w> {
 
     #[inline(always)]
     fn deref(&self) -> &Cursor<'w> {
-        // SAFETY: the slot holds a cursor of this lifetime until this is dropped.
+        // SAFETY: the slot holds a cursor of lifetime `'w` until the `PooledCursor` is dropped.
         unsafe { &*self.full.0.as_ptr().cast() }
     }
 }
@@ -383,15 +386,15 @@ impl<'w> Deref for PooledCursor<'w> {
 impl<'w> DerefMut for PooledCursor<'w> {
     #[inline(always)]
     fn deref_mut(&mut self) -> &mut Cursor<'w> {
-        // SAFETY: the slot holds a cursor of this lifetime until this is dropped.
+        // SAFETY: the slot holds a cursor of lifetime `'w` until the `PooledCursor` is dropped.
         unsafe { &mut *self.full.0.as_mut_ptr().cast() }
     }
 }
 
 impl Drop for FullSlot {
     fn drop(&mut self) {
-        // SAFETY: the slot holds a cursor, which is not used afterwards. Its borrows are not accessed: only lists of numbers are
-        // dropped.
+        // SAFETY: the slot holds a cursor, which is not used afterwards. Dropping it does not access the world that it borrows: it
+        // only frees lists of numbers.
         unsafe { self.0.assume_init_drop() };
         // SAFETY: the slot is not used afterwards.
         let slot = unsafe { ManuallyDrop::take(&mut self.0) };
@@ -404,17 +407,17 @@ impl Drop for FullSlot {
 }
 
 impl<D: QueryData, F: QueryFilter> Query<'_, D, F> {
-    /// Returns the entities, in the order of iteration.
+    /// Returns the entities that match, in the order of iteration.
     ///
     /// # Determinism
     ///
-    /// Archetypes come in the order of their creation, then their chunks, then the rows of a chunk. The order depends on the
-    /// operations on the world and on nothing else.
+    /// Archetypes are visited in the order of their creation, the chunks of an archetype in the order of its list, and the entities
+    /// of a chunk in the order of their rows. The order depends only on the operations on the world.
     ///
-    /// Structural changes reorder. An entity that gains or loses a component, or gets another shared value, moves to another chunk,
-    /// and the last entity of the old chunk takes its place. A list of values from before such a change is not in the order of the
-    /// query afterwards. To add a different value to each entity, use [`Batch::add_each`](crate::Batch::add_each), not `add` and
-    /// then [`copy_from`](Self::copy_from).
+    /// Structural changes alter the order. An entity that gains or loses a component, or gets another shared value, moves to
+    /// another chunk, and the last entity of the old chunk takes its place. After such a change, a list of values from before is
+    /// not in the order of the query. To add a different value to each entity, use [`Batch::add_each`](crate::Batch::add_each)
+    /// instead of `add` and [`copy_from`](Self::copy_from).
     ///
     /// # Examples
     ///
@@ -447,7 +450,7 @@ impl<D: QueryData, F: QueryFilter> Query<'_, D, F> {
     /// # Errors
     ///
     /// - A0087 if the query does not require the component, so that entities without it may match
-    /// - A0135 if the query is one of several views and does not fetch the component: another view may be writing it
+    /// - A0135 if other views exist and the query does not fetch the component, because another view may be writing it
     ///
     /// # Examples
     ///
@@ -474,8 +477,8 @@ impl<D: QueryData, F: QueryFilter> Query<'_, D, F> {
         while cursor.next_chunk() {
             let column = Column::<T>::of(cursor.view().chunk);
             while let Some(run) = cursor.next_run() {
-                // SAFETY: these are rows of the chunk. No other view can write the values: there is none, or this query fetches
-                // them. This query is borrowed, so that it writes nothing meanwhile.
+                // SAFETY: these are rows of the chunk. No other view can write the values: either no other view can write, or
+                // this query fetches the values. This query is borrowed, so that it does not write them meanwhile.
                 all.extend_from_slice(unsafe { column.values(run) });
             }
         }
@@ -486,10 +489,10 @@ impl<D: QueryData, F: QueryFilter> Query<'_, D, F> {
     ///
     /// # Errors
     ///
-    /// - A0060 if there are not as many values as entities
+    /// - A0060 if the number of values differs from the number of entities
     /// - A0135 if the query does not fetch the component for writing
     ///
-    /// Nothing is written then.
+    /// In both cases, no value is written.
     ///
     /// # Examples
     ///
@@ -508,7 +511,7 @@ impl<D: QueryData, F: QueryFilter> Query<'_, D, F> {
     /// ```
     pub fn copy_from<T: Component + Copy>(&mut self, values: &[T]) -> Result<(), EntityError> {
         let component = ComponentType::of::<T>();
-        // The plan of a descriptor can name components for writing that its data does not.
+        // The plan of a `QueryDescriptor` can name components for writing, but its data, `Entity`, writes none.
         if !D::WRITES {
             return Err(EntityError::NotGiven { component, to_change: true });
         }
@@ -525,7 +528,7 @@ impl<D: QueryData, F: QueryFilter> Query<'_, D, F> {
             while let Some(run) = cursor.next_run() {
                 let (now, later) = rest.split_at(run.len());
                 // SAFETY: these are rows of the chunk, which is unshared. The query fetches the values for writing, so that no
-                // other view has them, and it is borrowed mutably.
+                // other view uses them, and the query is borrowed mutably.
                 unsafe { column.write(run.start, now) };
                 rest = later;
             }
@@ -533,7 +536,7 @@ impl<D: QueryData, F: QueryFilter> Query<'_, D, F> {
         Ok(cursor.end()?)
     }
 
-    /// Copies the chunks that are shared with a fork and in which this is written, and marks nothing.
+    /// Copies the chunks that are shared with a fork and in which `writes` are written. Marks no chunk.
     pub(super) fn unshare_for(&mut self, writes: Option<Writes>) -> Result<(), EntityError> {
         if self.storage().chunks.may_be_shared() {
             let mut cursor = self.cursor(writes.map(Writes::unmarked));

@@ -28,12 +28,12 @@ use crate::version::Version;
 /// Unity's `ComponentLookup` and `BufferLookup`. `D` is query data: `&T`, `&mut T`, `&Buffer<T>`, tuples of them. There are two
 /// forms:
 ///
-/// - A system parameter, or a part of a world that is [split](EntityManager::split). `F` is a filter: it excludes whole
-///   archetypes, so that another part can write their components. Making it is free.
-/// - `Lookup<&T, Indexed>`, from [`EntityManager::lookup`]: reads one component or buffer. It finds the component's column in
-///   each chunk once, when it is made, so that [`get`](Lookup::get) is faster.
+/// - `Lookup<D, F>` is a system parameter, or a part of a [split](EntityManager::split) world. The filter `F` excludes whole
+///   archetypes, so that another part can write their components. Creating this form costs nothing.
+/// - `Lookup<&T, Indexed>` is returned by [`EntityManager::lookup`], and reads one component or buffer. It finds the component's
+///   column in each chunk when it is created, so that [`get`](Lookup::get) is faster.
 ///
-/// Every entity that has the data is found: enabled and disabled ones, and prefabs.
+/// A lookup finds every entity that has the data, including disabled entities, prefabs, and entities whose component is disabled.
 ///
 /// # Examples
 ///
@@ -62,15 +62,15 @@ pub struct Lookup<'w, D, F: LookupForm = ()> {
     of: PhantomData<*mut (D, F)>,
 }
 
-/// The second parameter of a [`Lookup`] made by [`EntityManager::lookup`], which has found its column in each chunk.
+/// Marker for a [`Lookup`] that stores the address of its column in each chunk. Returned by [`EntityManager::lookup`].
 #[derive(Clone, Copy, Debug)]
 pub struct Indexed;
 
-/// The state of a [`Lookup`], by its second parameter: a filter, or [`Indexed`].
+/// The second parameter of a [`Lookup`], which determines its form: a filter, or [`Indexed`].
 ///
-/// Sealed: implemented for all filters and for `Indexed`.
+/// This trait is sealed. It is implemented for all filters and for `Indexed`.
 pub trait LookupForm {
-    /// Fields of the lookup.
+    /// The fields of the lookup.
     #[doc(hidden)]
     type State<'w>;
 }
@@ -86,29 +86,30 @@ impl LookupForm for Indexed {
 /// State of a lookup that finds the columns of an entity through its archetype.
 #[expect(missing_debug_implementations, reason = "private to `Lookup`")]
 pub struct ArchetypeLookup<'w> {
-    /// The world is borrowed mutably by the views of one split; each view uses other parts of it.
+    /// The manager. The views of one split borrow it mutably together, and each view uses other data of it.
     entities: NonNull<EntityManager>,
     matched: &'w QueryState,
-    /// The archetype of the last entity: the next one is often in the same archetype.
+    /// The match of the last entity that was found. The next entity is often in the same archetype.
     recent: Cell<Option<&'w Match>>,
     /// The views that a job with this lookup conflicts with.
     meets: Meets<'w>,
-    /// Not `&'w mut EntityManager`: the compiler would explain `!Send` with one sentence for each field of a world.
+    /// The borrow of the manager, as a borrow of `()`: the compiler then names one reason why a lookup is not `Send`, instead of
+    /// one for each field of the manager.
     world: PhantomData<&'w mut ()>,
 }
 
 impl<'w, D: QueryData, F: QueryFilter> Lookup<'w, D, F> {
-    /// Query options of lookups: every entity with the data is found.
+    /// Query options of lookups, with which every entity that has the data is found.
     pub(super) const OPTIONS: Options =
         Options::DISABLED.with(Options::PREFABS).with(Options::IGNORE_ENABLED);
 
-    /// Creates a view.
+    /// Creates a lookup of a manager.
     ///
     /// # Safety
     ///
     /// - the manager is borrowed mutably for the lifetime, and used only by views
-    /// - the state is the manager's, and that of a query of this data with these filters and [`OPTIONS`](Self::OPTIONS)
-    /// - no other view reads or writes what this one can write, and no other view writes what it reads
+    /// - the state belongs to the manager, and to a query of this data with these filters and [`OPTIONS`](Self::OPTIONS)
+    /// - no other view reads or writes data that this view can write, and no other view can write data that this view reads
     /// - the chunks of all archetypes in which this view can write are unshared
     /// - `meets` are the views that a job with this lookup [conflicts](super::access::meets) with
     pub(super) unsafe fn new(
@@ -121,13 +122,13 @@ impl<'w, D: QueryData, F: QueryFilter> Lookup<'w, D, F> {
         Self { state, of: PhantomData }
     }
 
-    /// Returns the world, the state of the query, and the views that a job with this lookup conflicts with.
+    /// Returns the manager, the state of the query, and the views that a job with this lookup conflicts with.
     pub(super) fn into_parts(self) -> (NonNull<EntityManager>, &'w QueryState, Meets<'w>) {
         let ArchetypeLookup { entities, matched, meets, .. } = self.state;
         (entities, matched, meets)
     }
 
-    /// Returns the data of an entity, or `None` if the entity does not exist or does not have it.
+    /// Returns the data of an entity, or `None` if the entity does not exist or does not have the data.
     ///
     /// # Examples
     ///
@@ -154,14 +155,15 @@ impl<'w, D: QueryData, F: QueryFilter> Lookup<'w, D, F> {
     {
         let (at, found) = self.state.find_for_use(entity)?;
         // SAFETY:
-        // - the entity was just found there, by the state of a query of this data, and jobs that conflict are completed
+        // - the state of a query of this data has just found the entity at this location, and jobs that conflict are completed
         // - the data is read-only
         Some(unsafe { self.state.row::<D>(at, found) })
     }
 
-    /// Returns the data of an entity for writing, or `None` if the entity does not exist or does not have it.
+    /// Returns the data of an entity for writing, or `None` if the entity does not exist or does not have the data.
     ///
-    /// The data counts as changed from now on, with its chunk.
+    /// The data counts as changed in the whole chunk of the entity, or only on the entity if the component
+    /// [tracks changes](Component::TRACK_CHANGES).
     ///
     /// # Examples
     ///
@@ -185,12 +187,12 @@ impl<'w, D: QueryData, F: QueryFilter> Lookup<'w, D, F> {
     pub fn get_mut(&mut self, entity: Entity) -> Option<D::Item<'_>> {
         let (at, found) = self.state.find_for_use(entity)?;
         // SAFETY:
-        // - the entity was just found there, by the state of a query of this data, and jobs that conflict are completed
-        // - this view is borrowed mutably as long as the data is
+        // - the state of a query of this data has just found the entity at this location, and jobs that conflict are completed
+        // - this lookup is borrowed mutably as long as the item lives
         Some(unsafe { self.state.row::<D>(at, found) })
     }
 
-    /// Returns whether an entity exists and has the data.
+    /// Returns `true` if an entity exists and has the data.
     #[inline]
     pub fn has(&self, entity: Entity) -> bool {
         self.state.find(entity).is_some()
@@ -198,22 +200,25 @@ impl<'w, D: QueryData, F: QueryFilter> Lookup<'w, D, F> {
 }
 
 impl SystemQuery {
-    /// Returns a view of the lookup.
+    /// Returns the typed lookup.
     ///
     /// # Safety
     ///
-    /// - the state was created for a lookup of this data and these filters, and just prepared for the manager
+    /// - the state was created for a lookup of this data and these filters, and has just been prepared for the manager
     /// - the manager is borrowed mutably for the lifetime, and used only by views
-    /// - no other view reads or writes what this one can write, and no other view writes what it reads
-    /// - it was settled with all other views
+    /// - no other view reads or writes data that this lookup can write, and no other view can write data that this lookup reads
+    /// - this lookup was settled with all other views
     #[inline]
     pub(crate) unsafe fn lookup<'w, D: QueryData, F: QueryFilter>(
         &self,
         entities: NonNull<EntityManager>,
     ) -> Lookup<'w, D, F> {
-        // SAFETY: the state is that of this lookup and was prepared for the manager, which is borrowed mutably and used only by
-        // views, so that no archetype is added. The views do not conflict, and `prepare` has unshared the chunks that can be
-        // written.
+        // SAFETY:
+        // - the manager is borrowed mutably for the lifetime, and used only by views, which add no archetypes
+        // - the state was created for this lookup and has just been prepared for the manager
+        // - no view fetches data that another view can write
+        // - `prepare` has unshared the chunks in which this lookup can write
+        // - settling has set `meets` to the views that a job with this lookup conflicts with
         unsafe { Lookup::new(entities, self.state.state(), self.meets.clone()) }
     }
 }
@@ -221,11 +226,11 @@ impl SystemQuery {
 impl<'w> ArchetypeLookup<'w> {
     #[inline(always)]
     fn entities(&self) -> &EntityManager {
-        // SAFETY: the manager is borrowed for the lifetime, and views have no mutable references to it while one is used.
+        // SAFETY: the manager is borrowed for the lifetime, and views have no mutable references to it.
         unsafe { self.entities.as_ref() }
     }
 
-    /// Finds the row of an entity, if its archetype has the data.
+    /// Finds the location and the match of an entity, if its archetype has the data.
     #[inline]
     fn find(&self, entity: Entity) -> Option<(Location, &'w Match)> {
         let storage = &self.entities().storage;
@@ -241,19 +246,19 @@ impl<'w> ArchetypeLookup<'w> {
         }
     }
 
-    /// Finds the row of an entity after jobs that conflict with the lookup are completed.
+    /// Completes the jobs that conflict with the lookup, and finds the location and the match of an entity.
     #[inline(always)]
     fn find_for_use(&self, entity: Entity) -> Option<(Location, &'w Match)> {
         sync_for_query(self.entities(), self.matched, Asked::Data);
         self.find(entity)
     }
 
-    /// Marks the data that can be written as changed in the chunk of a row, and returns the data of the row.
+    /// Returns the data of a row. Marks it as changed first if it can be written.
     ///
     /// # Safety
     ///
-    /// - an entity was found there, by the state of a query of this data, and jobs that conflict are completed
-    /// - the data is read-only; or the lookup is not used otherwise for the lifetime
+    /// - the state of a query of this data has found an entity at this location, and jobs that conflict are completed
+    /// - the data is read-only, or the lookup is not used while the item lives
     #[inline]
     unsafe fn row<'v, D: QueryData>(&self, at: Location, found: &Match) -> D::Item<'v> {
         let storage = &self.entities().storage;
@@ -262,9 +267,10 @@ impl<'w> ArchetypeLookup<'w> {
         let row = at.row as usize;
         // SAFETY:
         // - the entity table names chunks and rows that exist
-        // - these are the places of the data in the archetype of the chunk, which has it
+        // - these are the places of the data in the archetype of the chunk, which has the required components
         // - the jobs that use the data's versions are completed, and versions were written out for jobs that use other columns
-        // - no other view uses what can be written, since the split was checked; its memory is unshared
+        // - no other view uses data that this lookup can write, because the views do not conflict; the memory of that data is
+        //   unshared
         unsafe {
             let chunk = storage.chunks.get_unchecked(at.chunk);
             debug_assert!(!(D::WRITES && chunk.may_be_shared()));
@@ -280,30 +286,30 @@ impl<'w> ArchetypeLookup<'w> {
     }
 }
 
-/// Query data in one column of a chunk that is only read: `&T` and `&Buffer<T>`. The data of [`EntityManager::lookup`].
+/// Read-only query data in one column, for [`EntityManager::lookup`]: `&T` and `&Buffer<T>`.
 ///
 /// # Safety
 ///
-/// Sealed: [`value`](Self::value) must fit the column of [`column_type`](Self::column_type).
+/// Not to be implemented outside of this crate: [`value`](Self::value) must read values of [`column_type`](Self::column_type).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a read-only reference to one component",
     label = "not data of an indexed lookup",
     note = "use `&T` or `&Buffer<T>`; to write, or to look up tuples, take a `Lookup` as a system parameter or from `split`"
 )]
 pub unsafe trait ColumnData: ReadOnlyData {
-    /// Bytes of a row in the column.
+    /// Size of a row in the column, in bytes.
     #[doc(hidden)]
     const ROW_SIZE: usize;
 
-    /// Type of the column.
+    /// Returns the component type of the column.
     #[doc(hidden)]
     fn column_type() -> ComponentType;
 
-    /// Returns the data of a row.
+    /// Returns the data of a row, given its address.
     ///
     /// # Safety
     ///
-    /// - there is a value of [`column_type`](Self::column_type) at the address
+    /// - the address is that of a value of [`column_type`](Self::column_type)
     /// - the value is not written for the lifetime
     #[doc(hidden)]
     unsafe fn value<'w>(row: *const u8) -> Self::Item<'w>;
@@ -319,7 +325,7 @@ unsafe impl<T: Component> ColumnData for &T {
 
     #[inline(always)]
     unsafe fn value<'w>(row: *const u8) -> &'w T {
-        // SAFETY: there is a value of this type, which is not written for the lifetime.
+        // SAFETY: the address is that of a value of this type, which is not written for the lifetime.
         unsafe { &*row.cast::<T>() }
     }
 }
@@ -334,36 +340,37 @@ unsafe impl<T: BufferElement> ColumnData for &Buffer<T> {
 
     #[inline(always)]
     unsafe fn value<'w>(row: *const u8) -> &'w [T] {
-        // SAFETY: there is a buffer of this type, which is not written for the lifetime.
+        // SAFETY: the address is that of a buffer of this type, which is not written for the lifetime.
         unsafe { elements_of(row.cast_mut().cast()) }
     }
 }
 
-/// State of a lookup that has found its column in each chunk.
+/// State of a lookup that stores the address of its column in each chunk.
 #[expect(missing_debug_implementations, reason = "private to `Lookup`")]
 pub struct ColumnLookup<'w> {
     ty: ComponentType,
     chunks: &'w Chunks,
     pages: PageView<'w>,
-    /// Address of the column in each chunk, by chunk number, or null.
+    /// Address of the column in each chunk, indexed by chunk number. Null if the chunk does not have the column.
     columns: Box<[*mut u8]>,
 }
 
 impl<'w, D: ColumnData> Lookup<'w, D, Indexed> {
-    /// Returns the value of an entity, or `None` if the entity does not exist or does not have one.
+    /// Returns the component of an entity, or `None` if the entity does not exist or does not have the component.
     ///
-    /// Also works for tags, which have no bytes.
+    /// The component may be a tag.
     #[inline]
     pub fn get(&self, entity: Entity) -> Option<D::Item<'w>> {
         let value = self.state.find(entity, D::ROW_SIZE)?;
-        // SAFETY: there is a value of this type. Writing it needs a mutable borrow of the world.
+        // SAFETY: the address is that of a value of this type. Writing the value needs a mutable borrow of the world.
         Some(unsafe { D::value(value) })
     }
 
-    /// Returns the values of entities in order, `None` for each entity that does not exist or does not have one.
+    /// Returns an iterator over the components of entities, in their order. Yields `None` for an entity that does not exist or does
+    /// not have the component.
     ///
-    /// For entities in random order this takes a fraction of the time of [`get`](Self::get) for each: the next entities are
-    /// prefetched.
+    /// For entities in random order, this takes a fraction of the time of a [`get`](Self::get) for each entity, because the next
+    /// entities are prefetched.
     ///
     /// # Examples
     ///
@@ -391,17 +398,17 @@ impl<'w, D: ColumnData> Lookup<'w, D, Indexed> {
         GetMany::<'l, 'w, D>::new(&self.state, entities)
     }
 
-    /// Returns whether an entity exists and has the component.
+    /// Returns `true` if an entity exists and has the component.
     #[inline]
     pub fn has(&self, entity: Entity) -> bool {
         self.state.find(entity, D::ROW_SIZE).is_some()
     }
 
-    /// Returns whether the component was written in the entity's chunk since a version. `false` if the entity does not exist or
-    /// does not have it.
+    /// Returns `true` if the component was written in the entity's chunk since a version, and `false` if the entity does not exist
+    /// or does not have the component.
     ///
-    /// A write to another entity of the chunk counts, too, unless the component
-    /// [tracks changes](Component::TRACK_CHANGES) by entity.
+    /// A write to another entity of the chunk counts too, unless the component [tracks changes](Component::TRACK_CHANGES) by
+    /// entity.
     ///
     /// # Examples
     ///
@@ -438,11 +445,11 @@ impl<'w> ColumnLookup<'w> {
         Self { ty, chunks: &storage.chunks, pages, columns }
     }
 
-    /// Finds the value of an entity in a column with rows of this size.
+    /// Returns the address of an entity's value, in a column with rows of this size, or `None` if the entity has none.
     #[inline]
     fn find(&self, entity: Entity, row_size: usize) -> Option<*mut u8> {
         let Location { chunk, row } = self.pages.locate(entity)?;
-        // SAFETY: the entity table names chunks that exist, and there is an address for each.
+        // SAFETY: the entity table names chunks that exist, and `columns` has an address for each chunk number.
         let column = unsafe { *self.columns.get_unchecked(chunk as usize) };
         if column.is_null() {
             return None;
@@ -450,28 +457,29 @@ impl<'w> ColumnLookup<'w> {
         Some(column.wrapping_add(row as usize * row_size))
     }
 
-    /// Returns the version of the last write to an entity's value, if it is tracked, or else to the column of its chunk.
+    /// Returns the version of the last write to an entity's value if the component tracks changes, and otherwise the version of the
+    /// last write to the column in the entity's chunk.
     fn change_version(&self, entity: Entity) -> Option<Version> {
         let Location { chunk, row } = self.pages.locate(entity)?;
         let chunk = &self.chunks[chunk];
         let column = chunk.find(self.ty)?.column;
-        // SAFETY: the chunk has the column and the row. Jobs that write it are completed, and another write would need a mutable
+        // SAFETY: the chunk has the column and the row. Jobs that write the column are completed, and other writes need a mutable
         // borrow of the world.
         Some(unsafe { chunk.row_version(column, row) })
     }
 }
 
-/// Iterator of [`Lookup::get_many`].
+/// Iterator returned by [`Lookup::get_many`].
 struct GetMany<'l, 'w, D> {
     lookup: &'l ColumnLookup<'w>,
     entities: &'l [Entity],
     next: usize,
-    /// Addresses of the next values, or null, each at its index modulo the length.
+    /// Ring buffer of the addresses of the next values. Null for entities without a value.
     found: [*const u8; AHEAD],
     of: PhantomData<fn() -> D>,
 }
 
-/// Count of values that are found ahead of the one in use. Slots are prefetched for as many more.
+/// Number of entities whose values are prefetched ahead of the current one. The slots of as many more entities are prefetched.
 const AHEAD: usize = 8;
 
 impl<'l, 'w, D: ColumnData> GetMany<'l, 'w, D> {
@@ -517,7 +525,7 @@ impl<'w, D: ColumnData> Iterator for GetMany<'_, 'w, D> {
         if value.is_null() {
             return Some(None);
         }
-        // SAFETY: the address is that of a value of this type. Writing it needs a mutable borrow of the world.
+        // SAFETY: the address is that of a value of this type. Writing the value needs a mutable borrow of the world.
         Some(Some(unsafe { D::value(value) }))
     }
 
@@ -537,7 +545,8 @@ impl<D, F: LookupForm> fmt::Debug for Lookup<'_, D, F> {
     }
 }
 
-/// Existence and location of entities, by id. Unity's `EntityStorageInfoLookup`.
+/// Lookup of the existence and the location of entities. Returned by [`EntityManager::storage_info`]. Unity's
+/// `EntityStorageInfoLookup`.
 ///
 /// # Examples
 ///
@@ -559,7 +568,7 @@ pub struct StorageInfoLookup<'w> {
     entities: &'w EntityManager,
 }
 
-/// The chunk and the row of an entity, from [`StorageInfoLookup::get`]. Unity's `EntityStorageInfo`.
+/// The chunk and the row of an entity. Returned by [`StorageInfoLookup::get`]. Unity's `EntityStorageInfo`.
 ///
 /// # Examples
 ///
@@ -584,13 +593,13 @@ pub struct StorageInfo<'w> {
 }
 
 impl<'w> StorageInfoLookup<'w> {
-    /// Returns whether an entity exists.
+    /// Returns `true` if an entity exists.
     #[inline]
     pub fn exists(&self, entity: Entity) -> bool {
         self.pages.locate(entity).is_some()
     }
 
-    /// Returns the chunk and the row of an entity, or `None` if it does not exist.
+    /// Returns the chunk and the row of an entity, or `None` if the entity does not exist.
     pub fn get(&self, entity: Entity) -> Option<StorageInfo<'w>> {
         let at = self.pages.locate(entity)?;
         let chunk = self.entities.chunk(at.chunk);
@@ -599,7 +608,7 @@ impl<'w> StorageInfoLookup<'w> {
 }
 
 impl<'w> StorageInfo<'w> {
-    /// Returns the chunk of the entity. Completes all entity jobs.
+    /// Returns the chunk of the entity, after completing all jobs over entities.
     pub fn chunk(&self) -> ArchetypeChunk<'w> {
         self.jobs.sync_all();
         self.chunk
@@ -607,13 +616,13 @@ impl<'w> StorageInfo<'w> {
 
     /// Returns the number of the chunk.
     ///
-    /// It is unique among existing chunks, and a chunk keeps it as long as it has entities. Numbers are small and are reused;
-    /// [`ArchetypeChunk::sequence_number`] is not.
+    /// The number is unique among existing chunks, and a chunk keeps it as long as it has entities. Numbers are small and are
+    /// reused. An [`ArchetypeChunk::sequence_number`] is never reused.
     pub fn chunk_number(&self) -> u32 {
         self.number
     }
 
-    /// Returns the index of the entity in its chunk and in the chunk's slices.
+    /// Returns the row of the entity: its index in the chunk, and in slices of the chunk's entities and components.
     pub fn row(&self) -> usize {
         self.row as usize
     }
@@ -636,7 +645,7 @@ impl fmt::Debug for StorageInfo<'_> {
 }
 
 impl EntityManager {
-    /// Returns a lookup that reads one component or buffer of entities, by id.
+    /// Returns a lookup that reads one component or buffer of entities.
     ///
     /// Completes the jobs that write the component.
     ///

@@ -1,7 +1,7 @@
-//! Queries: all entities with these components, and what is in them.
+//! Queries: all entities that have specific components, and access to their data.
 //!
-//! A query is a description: which [data](QueryData) is wanted of each entity, and by which [filters](QueryFilter)
-//! entities are chosen. Each world keeps, for each description it has met, the archetypes that can have such entities.
+//! A query type names the [data](QueryData) that is fetched for each entity, and the [filters](QueryFilter) that select entities.
+//! Each world caches, for each query type that it has run, the archetypes that match.
 
 mod access;
 mod aspect;

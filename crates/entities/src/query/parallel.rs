@@ -19,8 +19,8 @@ use crate::storage::OutOfMemory;
 
 /// Query data that can be used on any thread.
 ///
-/// That is all data except managed components, which stay on the world's thread, and [`TrackedMut`](crate::TrackedMut), which
-/// marks changes without synchronisation.
+/// All query data is `ParallelData`, except for managed components, which stay on the world's thread, and
+/// [`TrackedMut`](crate::TrackedMut), which marks changes without synchronisation.
 ///
 /// # Examples
 ///
@@ -53,8 +53,8 @@ use crate::storage::OutOfMemory;
 ///
 /// # Safety
 ///
-/// Not to be implemented outside of this crate: the data of rows in different words, of 64 rows each, can be used by different
-/// threads at the same time.
+/// Not to be implemented outside of this crate: several threads must be able to use the data at the same time, if no two of them
+/// use rows of the same mask word (64 rows).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be used on several threads",
     label = "stays on the thread of its world",
@@ -62,14 +62,15 @@ use crate::storage::OutOfMemory;
 )]
 pub unsafe trait ParallelData: QueryData {}
 
-/// Collects the rows of a walk, divides them into batches, and calls a function for ranges of these, on all threads. This thread makes
-/// all calls if there is one batch or one thread, or no job can be scheduled.
+/// Collects the rows of a walk, divides them into batches, and calls `function` for ranges of batches, on all threads. This thread
+/// makes all calls if there is one batch or one thread, or if no job can be scheduled.
 ///
-/// The function is compiled for the CPU at hand. It receives the function of the user, which names the loop in profiles.
+/// `function` is compiled for several CPU levels. It receives `user`, the function of the caller, whose type names the loop in
+/// profiles.
 ///
 /// # Safety
 ///
-/// - the walk is that of a query of this data, of these entities, and writes, unless the data is read-only
+/// - the walk belongs to a query of this data, and is one that writes unless the data is read-only
 /// - the walk is used once
 #[track_caller]
 unsafe fn each_range<D: ParallelData, C: Sync>(
@@ -82,8 +83,9 @@ unsafe fn each_range<D: ParallelData, C: Sync>(
     let mut pooled = jobs.rows().take();
     let rows = pooled.get_mut();
     rows.reads_versions = false;
-    // SAFETY: the walk is that of a query of this data, it writes unless the data is read-only, and it is used once, so no fetched
-    // data is in use. The world is borrowed for the lifetime.
+    // SAFETY: the walk belongs to a query of this data, and is one that writes unless the data is read-only. It is used once, so
+    // that no fetched data is in use. The world is borrowed for the lifetime, so that no other code uses data that the query can
+    // write.
     let count = unsafe {
         rows.collect::<D>(walk, pick)?;
         rows.prepare::<D>(divide)
@@ -98,7 +100,7 @@ unsafe fn each_range<D: ParallelData, C: Sync>(
             |(), batches| function(rows, batches, &user),
         )
     });
-    // In a job, no other can be scheduled.
+    // Scheduling fails inside of a job. This thread makes all calls then.
     if !matches!(done, Some(Ok(()))) {
         dispatch_as::<C, _, _>(
             CpuLevel::V4,
@@ -110,16 +112,17 @@ unsafe fn each_range<D: ParallelData, C: Sync>(
 }
 
 impl<D: ParallelData, F: QueryFilter> Query<'_, D, F> {
-    /// Calls a function with the item of each entity, on all threads of the world's [jobs](crate::EntityManager::jobs), and waits
-    /// until all calls have returned. The function can borrow, except other views, which stay on their thread.
+    /// Calls a function with the item of each entity, on all threads of the world's [job scheduler](crate::EntityManager::jobs),
+    /// and waits until all calls have returned.
     ///
-    /// The order is unspecified and must not matter: a sum of floating-point numbers, for one, would depend on it. Inside of a job,
-    /// this thread makes all calls. Work that can wait is better scheduled: [`schedule_parallel`](Self::schedule_parallel).
+    /// The function can borrow local variables, except for other views, which stay on their thread. The order of the calls is
+    /// unspecified, so results must not depend on it. For example, a sum of floating-point numbers does. Inside of a job, this
+    /// thread makes all calls. For work that need not be done immediately, use [`schedule_parallel`](Self::schedule_parallel).
     ///
     /// # Panics
     ///
-    /// As [`for_each`](Self::for_each) does. With A0011 if the function panics on one of several threads: it is unspecified for which
-    /// other entities it was called.
+    /// With A0011 if the function panics on one of several threads. It is unspecified for which other entities the function was
+    /// called. Also if chunks are shared with a fork, and memory for copies runs out.
     ///
     /// # Examples
     ///
@@ -143,7 +146,7 @@ impl<D: ParallelData, F: QueryFilter> Query<'_, D, F> {
     /// assert_eq!(dead.into_inner(), 101);
     /// ```
     ///
-    /// Captures that threads would share without a lock do not compile:
+    /// A closure that writes a captured variable without synchronisation does not compile:
     ///
     /// ```compile_fail,E0594
     /// use ancho_entities::{Component, World};
@@ -157,10 +160,10 @@ impl<D: ParallelData, F: QueryFilter> Query<'_, D, F> {
     #[track_caller]
     pub fn for_each_parallel<'v>(&'v mut self, function: impl Fn(D::Item<'v>) + Sync) {
         let walk: Walk<'v> = self.walk();
-        // SAFETY: the walk belongs to this query, which is borrowed mutably for as long. It is used once. Other views of the world are
-        // not `Sync`, so that their users wait on this thread meanwhile: the items that they hold are other data, and if there are
-        // other views, the chunks that this query can write are unshared. The rows are prepared for this data, and each batch is
-        // opened once. Each row comes once.
+        // SAFETY: the walk belongs to this query, which is borrowed mutably as long as items live. The walk is used once. Other
+        // views of the world are not `Sync`, so that no other thread uses them, and this thread waits. The items of other views are
+        // other data, and if there are other views, the chunks that this query can write are unshared. The rows are prepared for
+        // this data, each batch is opened once, and each row is visited once.
         succeed(unsafe {
             each_range::<D, _>(
                 (self.jobs(), &walk),
@@ -181,15 +184,15 @@ impl<D: ParallelData, F: QueryFilter> Query<'_, D, F> {
         });
     }
 
-    /// Calls a function with slices of contiguous entities, on all threads, for those chunks that another function picks, and waits
-    /// until all calls have returned. Both functions can borrow.
+    /// Calls `function` with slices of contiguous entities, on all threads, for the chunks that `pick` selects, and waits until all
+    /// calls have returned. Both functions can borrow local variables.
     ///
-    /// The first function gets all entities of each chunk of the query in turn, ignoring enabled state and changes. Chunks that it
-    /// does not pick do not count as changed and stay shared with a fork.
+    /// `pick` is called on this thread for each chunk of the query, with all entities of the chunk, ignoring enabled state and
+    /// changes. Chunks for which it returns `false` do not count as changed, and stay shared with a fork.
     ///
     /// # Errors
     ///
-    /// If chunks are shared with a fork and there is no memory for copies. The second function is not called then.
+    /// If chunks are shared with a fork and there is no memory for copies. `function` is not called then.
     ///
     /// # Panics
     ///
@@ -224,10 +227,10 @@ impl<D: ParallelData, F: QueryFilter> Query<'_, D, F> {
         D: ChunkData,
     {
         let walk: Walk<'v> = self.walk();
-        // SAFETY: the walk belongs to this query, which is borrowed mutably for as long. It is used once. Other views of the world are
-        // not `Sync`, so that their users wait on this thread meanwhile: the items that they hold are other data, and if there are
-        // other views, the chunks that this query can write are unshared. The rows are prepared for this data, in whole chunks, and
-        // each batch is opened once. Each row comes once.
+        // SAFETY: the walk belongs to this query, which is borrowed mutably as long as slices live. The walk is used once. Other
+        // views of the world are not `Sync`, so that no other thread uses them, and this thread waits. The items of other views are
+        // other data, and if there are other views, the chunks that this query can write are unshared. The rows are prepared for
+        // this data, in whole chunks, each batch is opened once, and each row is visited once.
         let done = unsafe {
             each_range::<D, _>(
                 (self.jobs(), &walk),

@@ -1,4 +1,4 @@
-//! Query data besides components: buffers, shared, chunk and managed components, enabled bits, tracked values.
+//! Query data other than `&T` and `&mut T`: buffers, shared, chunk and managed components, enabled bits, and tracked values.
 
 #![expect(unsafe_code, reason = "values and bits of chunks that a query has fetched")]
 
@@ -24,13 +24,13 @@ use crate::per_chunk::PerChunk;
 use crate::shared::{Shared, SharedComponent};
 use crate::storage::TrackedColumn;
 
-/// Returns the buffer of a row, in a column of buffers.
+/// Returns the address of a row's buffer header, in a column of buffers.
 #[inline(always)]
 fn buffer_at<T: BufferElement>(fetch: ColumnFetch<u8>, row: usize) -> *mut Header {
     fetch.first.as_ptr().wrapping_add(row * BufferLayout::of::<T>().size).cast()
 }
 
-// SAFETY: one part, at one place, which is read.
+// SAFETY: the data has one part, and `fetch` and `get` only read its column.
 unsafe impl<T: BufferElement> QueryData for &Buffer<T> {
     type Item<'w> = &'w [T];
     type Static = &'static Buffer<T>;
@@ -53,7 +53,7 @@ unsafe impl<T: BufferElement> ParallelData for &Buffer<T> {}
 // SAFETY: buffer elements are `Send` and `Sync`.
 unsafe impl<T: BufferElement> ParallelData for &mut Buffer<T> {}
 
-// SAFETY: buffers are contiguous.
+// SAFETY: the buffer headers of a column are contiguous.
 unsafe impl<T: BufferElement> ChunkData for &Buffer<T> {
     type Slices<'w> = BufferAccessor<'w, T>;
 
@@ -67,7 +67,7 @@ unsafe impl<T: BufferElement> ChunkData for &Buffer<T> {
     }
 }
 
-// SAFETY: one part, at one place, which is written.
+// SAFETY: the data has one part, which is declared as written, and `get` accesses only its column.
 unsafe impl<T: BufferElement> QueryData for &mut Buffer<T> {
     type Item<'w> = DynamicBuffer<'w, T>;
     type Static = &'static mut Buffer<T>;
@@ -82,7 +82,7 @@ unsafe impl<T: BufferElement> QueryData for &mut Buffer<T> {
     }
 }
 
-// SAFETY: buffers are contiguous.
+// SAFETY: the buffer headers of a column are contiguous.
 unsafe impl<T: BufferElement> ChunkData for &mut Buffer<T> {
     type Slices<'w> = BufferAccessorMut<'w, T>;
 
@@ -96,7 +96,7 @@ unsafe impl<T: BufferElement> ChunkData for &mut Buffer<T> {
     }
 }
 
-/// Implements what data has in common that all rows of a chunk share: the row does not matter.
+/// Implements the read-only, parallel and slice traits for data that has one value for all rows of a chunk.
 macro_rules! one_of_chunk {
     ([$($bound:path),+] $of:ident) => {
         // SAFETY: the data is only read.
@@ -105,7 +105,7 @@ macro_rules! one_of_chunk {
         // SAFETY: shared components and chunk components are `Sync`.
         unsafe impl<T: $($bound +)+> ParallelData for &$of<T> {}
 
-        // SAFETY: all rows have the same value.
+        // SAFETY: all rows of a chunk have the same value, so that one reference stands for all of them.
         unsafe impl<T: $($bound +)+> ChunkData for &$of<T> {
             type Slices<'w> = &'w T;
 
@@ -121,7 +121,7 @@ macro_rules! one_of_chunk {
 one_of_chunk!([SharedComponent] Shared);
 one_of_chunk!([Component, Default] PerChunk);
 
-// SAFETY: one part, the value of a chunk's group, which is read.
+// SAFETY: the data has one part, the shared value of a chunk, which is only read.
 unsafe impl<T: SharedComponent> QueryData for &Shared<T> {
     type Item<'w> = &'w T;
     type Static = &'static Shared<T>;
@@ -131,18 +131,18 @@ unsafe impl<T: SharedComponent> QueryData for &Shared<T> {
     #[inline]
     unsafe fn fetch(view: ChunkView<'_>, places: &[Place]) -> *const T {
         let value = view.shared_value(places[0].offset as usize);
-        // SAFETY: the value exists as long as a chunk has it.
+        // SAFETY: a shared value exists as long as a chunk has it.
         unsafe { &*value }.downcast_ref::<T>().expect("a value of the type")
     }
 
     #[inline(always)]
     unsafe fn get<'w>(fetch: *const T, _: usize) -> &'w T {
-        // SAFETY: the value exists as long as a chunk has it, and never changes.
+        // SAFETY: a shared value exists as long as a chunk has it, and never changes.
         unsafe { &*fetch }
     }
 }
 
-// SAFETY: one part, the value of a chunk, which is read.
+// SAFETY: the data has one part, the chunk's value of a chunk component, which is only read.
 unsafe impl<T: Component + Default> QueryData for &PerChunk<T> {
     type Item<'w> = &'w T;
     type Static = &'static PerChunk<T>;
@@ -157,14 +157,14 @@ unsafe impl<T: Component + Default> QueryData for &PerChunk<T> {
 
     #[inline(always)]
     unsafe fn get<'w>(fetch: *const T, _: usize) -> &'w T {
-        // SAFETY: the chunk has a value of this type, and the query has declared that it reads it. Only a job could write it, which
-        // would have to declare that, and would conflict.
+        // SAFETY: the chunk has a value of this type, and the query has declared that it reads the component. Only a job that has
+        // declared to write the component could write the value, and such a job conflicts with the query.
         unsafe { &*fetch }
     }
 }
 
-// SAFETY: one part, the value of a chunk, which is written. Nothing is yielded for rows: only a job that has the whole chunk
-// reaches the value, by `ChunkInJob`.
+// SAFETY: the data has one part, the chunk's value of a chunk component, which is declared as written. Items are `()`. Only a job
+// that has the whole chunk accesses the value, through `ChunkInJob`.
 unsafe impl<T: Component + Default> QueryData for &mut PerChunk<T> {
     type Item<'w> = ();
     type Static = &'static mut PerChunk<T>;
@@ -179,10 +179,10 @@ unsafe impl<T: Component + Default> QueryData for &mut PerChunk<T> {
     unsafe fn get<'w>((): (), _: usize) -> Self::Item<'w> {}
 }
 
-// SAFETY: nothing is yielded.
+// SAFETY: the items and slices are `()`.
 unsafe impl<T: Component + Default> ParallelData for &mut PerChunk<T> {}
 
-// SAFETY: nothing is yielded.
+// SAFETY: the items and slices are `()`.
 unsafe impl<T: Component + Default> ChunkData for &mut PerChunk<T> {
     type Slices<'w> = ();
 
@@ -190,7 +190,8 @@ unsafe impl<T: Component + Default> ChunkData for &mut PerChunk<T> {
     unsafe fn slices<'w>((): (), _: usize, _: usize) -> Self::Slices<'w> {}
 }
 
-// SAFETY: one part, at one place, which is read. Neither views nor iterators of queries are sent to other threads.
+// SAFETY: the data has one part, and `fetch` and `get` only read its column. Queries and their iterators are not sent to other
+// threads.
 unsafe impl<T: ManagedComponent> QueryData for &Managed<T> {
     type Item<'w> = &'w T;
     type Static = &'static Managed<T>;
@@ -199,8 +200,8 @@ unsafe impl<T: ManagedComponent> QueryData for &Managed<T> {
 
     #[inline(always)]
     unsafe fn get<'w>(fetch: ColumnFetch<Box<T>>, row: usize) -> &'w T {
-        // SAFETY: each row has a value, which no other code writes and no other thread reads: the memory is shared with no fork,
-        // and the item stays on its thread unless `T` is `Sync`.
+        // SAFETY: each row has a value, which no other code writes for the lifetime. No other thread reads it: the memory is not
+        // shared with a fork, and the item stays on its thread unless `T` is `Sync`.
         unsafe { &*fetch.first.as_ptr().add(row) }
     }
 }
@@ -208,7 +209,7 @@ unsafe impl<T: ManagedComponent> QueryData for &Managed<T> {
 // SAFETY: the data is only read.
 unsafe impl<T: ManagedComponent> ReadOnlyData for &Managed<T> {}
 
-// SAFETY: one part, at one place, which is written.
+// SAFETY: the data has one part, which is declared as written, and `get` accesses only its column.
 unsafe impl<T: ManagedComponent> QueryData for &mut Managed<T> {
     type Item<'w> = &'w mut T;
     type Static = &'static mut Managed<T>;
@@ -223,10 +224,10 @@ unsafe impl<T: ManagedComponent> QueryData for &mut Managed<T> {
     }
 }
 
-/// Enabled state of a component: query data.
+/// Query data that reads the enabled state of a component.
 ///
-/// It matches all entities that have the component, enabled or disabled. Unity's `EnabledRefRO` matches only enabled components by
-/// default; here [`With<T>`](crate::With) does so.
+/// It matches all entities that have the component, enabled or disabled. Unity's `EnabledRefRO`, which by default matches only
+/// entities whose component is enabled. For that, add the filter [`With<T>`](crate::With).
 ///
 /// # Examples
 ///
@@ -245,7 +246,7 @@ unsafe impl<T: ManagedComponent> QueryData for &mut Managed<T> {
 /// assert_eq!(on, [false, true]);
 /// ```
 ///
-/// For a component that is not enableable it does not compile:
+/// A component that is not enableable does not compile:
 ///
 /// ```compile_fail,E0080
 /// use ancho_entities::{Component, EnabledRef, World};
@@ -256,17 +257,18 @@ unsafe impl<T: ManagedComponent> QueryData for &mut Managed<T> {
 /// World::new("Simulation").query::<EnabledRef<Health>>().count();
 /// ```
 pub struct EnabledRef<'w, T> {
-    /// A bit of a word whose other bits other items may use. It stays on one thread, since it is a pointer.
+    /// Address of the mask word. Other items may use other bits of the word. The raw pointer makes the item `!Send`, so that it
+    /// stays on one thread.
     word: *mut u64,
     shift: u32,
     of: PhantomData<&'w T>,
 }
 
-/// Enabled state of a component, writable: query data.
+/// Query data that reads and writes the enabled state of a component.
 ///
 /// It matches all entities that have the component, enabled or disabled. The component counts as changed, whether or not the state
-/// changes. Changing the state does not change the matching entities: the rows are determined before an item is yielded. Unity's
-/// `EnabledRefRW`; see [`EnabledRef`] for the differences.
+/// changes. Changing the state does not affect which entities the loop visits, because the rows are determined before an item is
+/// yielded. Unity's `EnabledRefRW`, which by default matches only entities whose component is enabled.
 ///
 /// # Examples
 ///
@@ -291,7 +293,7 @@ pub struct EnabledRef<'w, T> {
 pub struct EnabledMut<'w, T>(EnabledRef<'w, T>);
 
 impl<T> EnabledRef<'_, T> {
-    /// Returns the bit of a row.
+    /// Creates the item of a row, given the address of the mask words.
     #[inline(always)]
     fn of(words: *mut u64, row: usize) -> Self {
         let (word, shift) = (words.wrapping_add(row / 64), (row % 64) as u32);
@@ -301,8 +303,8 @@ impl<T> EnabledRef<'_, T> {
     /// Returns `true` if the component is enabled.
     #[inline]
     pub fn get(&self) -> bool {
-        // SAFETY: the word exists while the world is borrowed, and no other thread writes it meanwhile: batches of loops and jobs
-        // have whole words.
+        // SAFETY: the word exists while the world is borrowed. No other thread writes it meanwhile, because parallel loops and jobs
+        // divide rows at whole mask words.
         unsafe { *self.word >> self.shift & 1 != 0 }
     }
 }
@@ -338,8 +340,8 @@ impl<T> EnabledMut<'_, T> {
     #[inline]
     pub fn set(&mut self, enabled: bool) {
         let EnabledRef { word, shift, .. } = self.0;
-        // SAFETY: the word exists while the world is borrowed, and no other thread uses it: batches of loops and jobs have whole
-        // words. No reference to the word is alive while user code runs.
+        // SAFETY: the word exists while the world is borrowed. No other thread uses it, because parallel loops and jobs divide rows
+        // at whole mask words. No reference to the word is alive while user code runs.
         unsafe { *word = *word & !(1 << shift) | u64::from(enabled) << shift };
     }
 }
@@ -375,7 +377,7 @@ fn enableable<T: Component>() -> ComponentType {
     ComponentType::of::<T>()
 }
 
-// SAFETY: one part, whose mask is read.
+// SAFETY: the data has one part, and only the mask of the component is read.
 unsafe impl<T: Component> QueryData for EnabledRef<'_, T> {
     type Item<'w> = EnabledRef<'w, T>;
     type Static = EnabledRef<'static, T>;
@@ -396,10 +398,10 @@ unsafe impl<T: Component> QueryData for EnabledRef<'_, T> {
 // SAFETY: the data is only read.
 unsafe impl<T: Component> ReadOnlyData for EnabledRef<'_, T> {}
 
-// SAFETY: rows of different words have their bits in different words.
+// SAFETY: batches of parallel loops and jobs consist of whole mask words, so that no two threads access the same word.
 unsafe impl<T: Component> ParallelData for EnabledRef<'_, T> {}
 
-// SAFETY: one part, whose mask is written, a bit for each row.
+// SAFETY: the data has one part, which is declared as written. An item accesses only the bit of its row in the mask.
 unsafe impl<T: Component> QueryData for EnabledMut<'_, T> {
     type Item<'w> = EnabledMut<'w, T>;
     type Static = EnabledMut<'static, T>;
@@ -419,14 +421,14 @@ unsafe impl<T: Component> QueryData for EnabledMut<'_, T> {
     }
 }
 
-// SAFETY: rows of different words have their bits in different words.
+// SAFETY: batches of parallel loops and jobs consist of whole mask words, so that no two threads access the same word.
 unsafe impl<T: Component> ParallelData for EnabledMut<'_, T> {}
 
-/// Mutable access to a component that counts as changed only if it is written: query data.
+/// Query data that gives mutable access to a component, which counts as changed only if it is written.
 ///
-/// Use it for loops that write few of many values: `&mut T` counts as changed for each entity it is yielded for. The component must
-/// [track changes](Component::TRACK_CHANGES). The [change version](crate::ArchetypeChunk::change_version) of a chunk still rises
-/// for each chunk visited. A mutable borrow of the value counts as a write.
+/// Use it for loops that write few of many values. With `&mut T`, the component counts as changed on each entity that is yielded.
+/// The component must [track changes](Component::TRACK_CHANGES). A mutable borrow of the value counts as a write. The [change
+/// version](crate::ArchetypeChunk::change_version) of each visited chunk still increases.
 ///
 /// # Examples
 ///
@@ -449,7 +451,7 @@ unsafe impl<T: Component> ParallelData for EnabledMut<'_, T> {}
 /// assert_eq!(world.query_filtered::<&Health, Changed<Health>>().since(seen).count(), 10);
 /// ```
 ///
-/// For a component that does not track changes it does not compile:
+/// A component that does not track changes does not compile:
 ///
 /// ```compile_fail,E0080
 /// use ancho_entities::{Component, TrackedMut, World};
@@ -460,7 +462,7 @@ unsafe impl<T: Component> ParallelData for EnabledMut<'_, T> {}
 /// World::new("Simulation").query::<TrackedMut<Health>>().count();
 /// ```
 ///
-/// It stays on the thread of its world:
+/// A `TrackedMut` is not `Send`, and stays on the thread of its world:
 ///
 /// ```compile_fail,E0277
 /// use ancho_entities::{Component, TrackedMut};
@@ -475,7 +477,7 @@ unsafe impl<T: Component> ParallelData for EnabledMut<'_, T> {}
 /// ```
 pub struct TrackedMut<'w, T> {
     value: &'w mut T,
-    /// Address of the row versions. A pointer, which keeps the item on one thread: other rows share the memory.
+    /// Address of the row versions, which other rows share. The raw pointer makes the item `!Send`, so that it stays on one thread.
     written: *mut TrackedColumn,
     row: usize,
 }
@@ -515,12 +517,12 @@ fn tracked<T: Component>() -> ComponentType {
     ComponentType::of::<T>()
 }
 
-// SAFETY: one part, at one place, which is written.
+// SAFETY: the data has one part, which is declared as written, and `get` accesses only its column.
 unsafe impl<T: Component> QueryData for TrackedMut<'_, T> {
     type Item<'w> = TrackedMut<'w, T>;
     type Static = TrackedMut<'static, T>;
     type Fetch = ColumnFetch<T>;
-    // The item records changes itself, when it is written: the data does not track.
+    // `TRACKS` stays false, because the item records the change when it is written.
     one_column!(write tracked::<T>(), T);
 
     #[inline(always)]

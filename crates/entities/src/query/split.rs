@@ -27,9 +27,9 @@ use crate::storage::{InlineVec, OutOfMemory, Storage};
 ///
 /// | part | view |
 /// |---|---|
-/// | [`Query<D, F>`](crate::Query) | the same |
-/// | [`Lookup<D, F>`](crate::Lookup) | the same |
-/// | tuples of up to 16 | a tuple |
+/// | [`Query<D, F>`](crate::Query) | a `Query<D, F>` of the world's lifetime |
+/// | [`Lookup<D, F>`](crate::Lookup) | a `Lookup<D, F>` of the world's lifetime |
+/// | tuples of up to 16 parts | a tuple of the views |
 ///
 /// # Examples
 ///
@@ -65,7 +65,7 @@ pub unsafe trait SplitParts: Sized {
     /// The views of the parts, for as long as the world is borrowed.
     type Views<'w>;
 
-    /// Adds the requirements of each part.
+    /// Adds the parts to a world that is being split.
     #[doc(hidden)]
     fn add_to(splitting: &mut Splitting<'_>);
 
@@ -73,7 +73,8 @@ pub unsafe trait SplitParts: Sized {
     ///
     /// # Safety
     ///
-    /// - the parts were added in this order, and checked
+    /// - the parts were added with [`add_to`](Self::add_to) in this order, and were found not to conflict
+    /// - chunks that a part can write are unshared
     #[doc(hidden)]
     unsafe fn views<'w>(splitting: &mut Splitting<'w>) -> Self::Views<'w>;
 }
@@ -82,7 +83,7 @@ pub unsafe trait SplitParts: Sized {
 pub struct Splitting<'w> {
     entities: NonNull<EntityManager>,
     parts: InlineVec<SplitPart<'w>, FEW>,
-    /// Number of parts that have their views.
+    /// Number of parts whose views were created.
     viewed: usize,
     world: PhantomData<&'w mut EntityManager>,
 }
@@ -94,7 +95,7 @@ struct SplitPart<'w> {
     name: fn() -> String,
 }
 
-/// Number of parts without an allocation: worlds are split in each frame.
+/// Number of parts that need no allocation. Worlds are split in each frame.
 const FEW: usize = 8;
 
 impl<'w> Splitting<'w> {
@@ -111,7 +112,7 @@ impl<'w> Splitting<'w> {
         self.parts.push(SplitPart { matched, is_lookup, name });
     }
 
-    /// Returns the next part, and the conflicts of a job of it with views of the other parts.
+    /// Returns the manager, the state of the next part, and the views of other parts that a job of the part conflicts with.
     fn next(&mut self) -> (NonNull<EntityManager>, &'w QueryState, Meets<'w>) {
         // SAFETY: the manager is borrowed mutably for the lifetime, and no archetype is added meanwhile.
         let archetypes = unsafe { &(*self.entities.as_ptr()).storage.archetypes };
@@ -142,9 +143,10 @@ impl<'w> Splitting<'w> {
         }
     }
 
-    /// Unshares everything that can be written: later, other views have values in the same chunks.
+    /// Unshares all chunks that a part can write. Views cannot do so later, because other views may have references into the same
+    /// chunks.
     fn make_unique(&mut self) -> Result<(), OutOfMemory> {
-        // SAFETY: the world is borrowed mutably, and there are no views yet. These are two distinct fields.
+        // SAFETY: the world is borrowed mutably, and no views exist yet. The references are to two distinct fields.
         let (storage, jobs) =
             unsafe { (&mut (*self.entities.as_ptr()).storage, &(*self.entities.as_ptr()).jobs) };
         let Storage { chunks, archetypes, settings, .. } = storage;
@@ -193,7 +195,7 @@ fn refuse_split(conflict: Conflict, parts: [(usize, &SplitPart<'_>); 2]) -> ! {
     );
 }
 
-// SAFETY: one part, whose view is that of the part that was added.
+// SAFETY: `add_to` adds one part, and `views` creates the view of that part.
 unsafe impl<D: QueryData, F: QueryFilter> SplitParts for Query<'_, D, F> {
     type Views<'w> = Query<'w, D, F>;
 
@@ -205,13 +207,17 @@ unsafe impl<D: QueryData, F: QueryFilter> SplitParts for Query<'_, D, F> {
 
     unsafe fn views<'w>(splitting: &mut Splitting<'w>) -> Query<'w, D, F> {
         let (entities, matched, meets) = splitting.next();
-        // SAFETY: the manager is borrowed mutably, the state belongs to this query, the parts do not conflict, and chunks that they
-        // can write are unshared.
+        // SAFETY:
+        // - the manager is borrowed mutably for the lifetime
+        // - only views use the manager, and the parts were found not to conflict
+        // - the state belongs to the manager and to this data, and no archetype is added as long as the views exist
+        // - chunks that a part can write are unshared
+        // - `meets` describes the other views
         unsafe { Query::new(entities, matched, Settings::default(), Others::met(&meets)) }
     }
 }
 
-// SAFETY: one part, whose view is that of the part that was added.
+// SAFETY: `add_to` adds one part, and `views` creates the view of that part.
 unsafe impl<D: QueryData, F: QueryFilter> SplitParts for Lookup<'_, D, F> {
     type Views<'w> = Lookup<'w, D, F>;
 
@@ -223,15 +229,19 @@ unsafe impl<D: QueryData, F: QueryFilter> SplitParts for Lookup<'_, D, F> {
 
     unsafe fn views<'w>(splitting: &mut Splitting<'w>) -> Lookup<'w, D, F> {
         let (entities, matched, meets) = splitting.next();
-        // SAFETY: the manager is borrowed mutably, the state belongs to this lookup, the parts do not conflict, and chunks that
-        // they can write are unshared.
+        // SAFETY:
+        // - the manager is borrowed mutably for the lifetime, and only views use it
+        // - the state belongs to the manager and to a lookup of this data with these filters
+        // - the parts were found not to conflict
+        // - chunks that a part can write are unshared
+        // - `meets` are the views that a job with this lookup conflicts with
         unsafe { Lookup::new(entities, matched, meets) }
     }
 }
 
 macro_rules! implement {
     ($($name:ident $index:tt,)+) => {
-        // SAFETY: the parts are added and viewed in one order.
+        // SAFETY: the parts are added, and their views created, in the order of the elements.
         unsafe impl<$($name: SplitParts),+> SplitParts for ($($name,)+) {
             type Views<'w> = ($($name::Views<'w>,)+);
 
@@ -241,7 +251,7 @@ macro_rules! implement {
             }
 
             unsafe fn views<'w>(splitting: &mut Splitting<'w>) -> Self::Views<'w> {
-                // SAFETY: the caller upholds it for all parts, which are viewed in the order in which they were added.
+                // SAFETY: the parts were added in the order of the elements and do not conflict, and their chunks are unshared.
                 unsafe { ($($name::views(splitting),)+) }
             }
         }
@@ -251,23 +261,23 @@ macro_rules! implement {
 all_tuples!(implement);
 
 impl EntityManager {
-    /// Returns several queries and lookups at once, so that loops can be nested and other entities be written inside them.
+    /// Returns several queries and lookups that can be used at the same time, for example in nested loops.
     ///
-    /// Data that one part can write must not be fetched by another: the parts fetch different components, or their filters make
-    /// them disjoint. Filters do so if one requires a component that the other excludes and that is not enableable.
-    /// [`Absent`](crate::Absent) does so for all components.
+    /// Data that one part can write must not be fetched by another part. So the parts must fetch different components, or their
+    /// filters must make them disjoint. Two queries are disjoint if one requires a component that the other excludes. If the
+    /// component is enableable, [`Absent`](crate::Absent) must exclude it. Otherwise [`Without`](crate::Without) is enough.
     ///
     /// # Panics
     ///
-    /// - A0092 if one part can write data that another part fetches
-    /// - A0093 if only an enableable component keeps their entities apart
-    /// - A0086 and A0070, as each query
+    /// - with A0092 if one part can write data that another part fetches
+    /// - with A0093 if only the enabled state of a component separates the entities of such parts
+    /// - with the codes of [`query`](Self::query)
     /// - if chunks are shared with a fork and there is no memory for copies: see [`try_split`](Self::try_split)
     ///
     /// # Complexity
     ///
-    /// A few comparisons. In a world that was ever forked, linear in the number of chunks that can be changed, about a
-    /// nanosecond each: those that are shared with a fork are copied immediately. Chunks are marked as changed when they are used.
+    /// A few comparisons. In a world that was ever forked, also linear in the number of chunks that the parts can write, about a
+    /// nanosecond each. Chunks that are shared with a fork are copied immediately. Chunks are marked as changed when they are used.
     ///
     /// # Examples
     ///
@@ -299,8 +309,9 @@ impl EntityManager {
     /// assert_eq!(world.get::<Health>(orc).unwrap().0, 15);
     /// ```
     ///
-    /// A query can become a [job](Query::job). If the job writes enabled bits or versions that another view of the split reads, or
-    /// the other way round, scheduling waits for its completion: the other view may be in a loop.
+    /// A query of a split can become a [job](Query::job). The job conflicts with another view of the split if one of them writes
+    /// enabled bits or versions that the other reads. Scheduling then waits until the job is completed, because the view may be in
+    /// a loop.
     ///
     /// Two parts that write the same component of different entities:
     ///
@@ -334,7 +345,8 @@ impl EntityManager {
         }
     }
 
-    /// Returns several queries and lookups at once, as [`split`](Self::split) does, or an error if there is no memory.
+    /// Returns several queries and lookups that can be used at the same time, or an error if there is no memory. See
+    /// [`split`](Self::split).
     ///
     /// # Errors
     ///
@@ -342,7 +354,7 @@ impl EntityManager {
     ///
     /// # Panics
     ///
-    /// As [`split`](Self::split) does, except for the memory.
+    /// With the codes of [`split`](Self::split).
     ///
     /// # Examples
     ///
@@ -371,7 +383,7 @@ impl EntityManager {
         P::add_to(&mut splitting);
         splitting.refuse_conflicts();
         splitting.make_unique()?;
-        // SAFETY: the parts were just added, and checked.
+        // SAFETY: the parts were just added. They do not conflict, and the chunks that they can write are unshared.
         Ok(unsafe { P::views(&mut splitting) })
     }
 }

@@ -22,14 +22,14 @@ use crate::storage::{Archetypes, OutOfMemory, Storage};
 
 /// A query or a lookup of a system, with its cached state.
 pub(crate) struct SystemQuery {
-    /// A handle of another cache if the world's entities were replaced.
+    /// The handle of the state. If the world's entities were replaced, it belongs to another cache and is renewed at the next use.
     pub(super) state: StateHandle,
-    /// The key of the state. A description of run time has none, and is found by its plan.
+    /// The key of the state in the cache. `None` for a description of types known only at run time, which is found by its plan.
     key: Option<Key>,
     plan: Plan,
     is_lookup: bool,
     writes: bool,
-    /// The views of the system that a job of it conflicts with.
+    /// The views of the system that a job of this query or lookup conflicts with.
     pub(super) meets: Meets<'static>,
 }
 
@@ -69,7 +69,8 @@ impl SystemQuery {
         self.is_lookup
     }
 
-    /// Records the views of the system that a job of it conflicts with, out of views of these queries.
+    /// Determines which of the system's other views a job of this query or lookup conflicts with. `others` has the plan of each
+    /// view, and whether it is a lookup.
     pub(crate) fn settle<'q>(&mut self, others: impl IntoIterator<Item = (&'q Plan, bool)>) {
         let job = Viewed { plan: &self.plan, is_lookup: self.is_lookup };
         let met = others.into_iter().map(|(plan, is_lookup)| {
@@ -102,7 +103,7 @@ impl SystemQuery {
         })
     }
 
-    /// Prepares the state before there are views: adds new archetypes, and copies chunks that can be written and are shared
+    /// Prepares the state, before views exist: adds new archetypes, and copies chunks that the query can write and that are shared
     /// with a fork.
     #[inline]
     pub(crate) fn prepare(&mut self, entities: &mut EntityManager) -> Result<(), OutOfMemory> {
@@ -115,31 +116,32 @@ impl SystemQuery {
         Ok(())
     }
 
-    /// Returns whether a chunk matches, unfiltered.
+    /// Returns `true` if the matching archetypes have chunks. Ignores enabled state, changes and shared values.
     pub(crate) fn has_chunks(&mut self, entities: &EntityManager) -> bool {
         !self.matched(entities).has_no_chunks(&entities.storage)
     }
 
-    /// Counts the entities, unfiltered.
+    /// Returns the number of entities in the matching archetypes. Ignores enabled state, changes and shared values.
     pub(crate) fn entity_count(&mut self, entities: &EntityManager) -> usize {
         self.matched(entities).count_rows(&entities.storage)
     }
 }
 
-/// The conflict of two queries of a system.
+/// A conflict between two queries of a system or of a split.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Conflict {
-    /// The component of both.
+    /// The component that both queries fetch.
     pub(crate) ty: ComponentType,
-    /// The conflict is about enable bits, not values.
+    /// True if the conflict is about enabled bits, and not about values.
     pub(crate) bits: bool,
-    /// Flags for the queries that can write it.
+    /// For each of the two queries, true if it can write.
     pub(crate) changes: [bool; 2],
-    /// The enableable component that is the only difference of their filters.
+    /// The enableable component by whose enabled state alone the filters separate the entities, if there is one.
     pub(crate) switch: Option<ComponentType>,
 }
 
-/// Returns the conflict of two queries, if both fetch a component, perhaps of one entity, and one of them can write it.
+/// Returns the conflict between two queries, or `None`. Two queries conflict if both fetch a component, one of them can write it,
+/// and an archetype may match both.
 pub(crate) fn conflict_of(left: &Plan, right: &Plan) -> Option<Conflict> {
     let (of_left, of_right) = left.parts.iter().find_map(|one| {
         let same = |other: &&Part| {
@@ -156,7 +158,7 @@ pub(crate) fn conflict_of(left: &Plan, right: &Plan) -> Option<Conflict> {
     Some(Conflict { ty, bits, changes, switch })
 }
 
-/// The manager of a borrowed world, beside views of it that may be in use.
+/// The manager of a borrowed world, while views of the world may be in use.
 #[derive(Clone, Copy)]
 pub(crate) struct ManagerBesideViews<'w> {
     entities: NonNull<EntityManager>,
@@ -164,19 +166,21 @@ pub(crate) struct ManagerBesideViews<'w> {
 }
 
 impl<'w> ManagerBesideViews<'w> {
+    /// Creates a handle to a manager.
+    ///
     /// # Safety
     ///
     /// - the manager is borrowed for the lifetime
-    /// - no mutable reference to it exists while a reference of [`get`](Self::get) is in use
+    /// - no mutable reference to the manager exists while a reference returned by [`get`](Self::get) is in use
     #[inline]
     pub(crate) unsafe fn new(entities: NonNull<EntityManager>) -> Self {
         Self { entities, borrow: PhantomData }
     }
 
-    /// Returns the manager, for as long as the caller uses no view.
+    /// Returns the manager. The caller must use no view as long as the reference lives.
     #[inline]
     pub(crate) fn get(&self) -> &EntityManager {
-        // SAFETY: the manager is borrowed for the lifetime, and no mutable reference to it exists while this one is in use.
+        // SAFETY: the manager is borrowed for the lifetime, and no mutable reference to it exists while the returned one is in use.
         unsafe { self.entities.as_ref() }
     }
 }

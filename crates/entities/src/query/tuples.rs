@@ -22,31 +22,32 @@ use crate::managed::{Managed, ManagedComponent};
 use crate::per_chunk::PerChunk;
 use crate::shared::{Shared, SharedComponent};
 
-/// Takes the first places off a list.
+/// Removes the first `count` places from a list and returns them.
 #[inline(always)]
 fn take<'p>(places: &mut &'p [Place], count: usize) -> &'p [Place] {
     places.split_off(..count).expect("places of all elements")
 }
 
-/// Takes the first places off a list.
+/// Removes the first `count` places from a list and returns them, without a bounds check.
 ///
 /// # Safety
 ///
-/// - there are as many
+/// - the list has at least `count` places
 #[inline(always)]
 unsafe fn take_unchecked<'p>(places: &mut &'p [Place], count: usize) -> &'p [Place] {
-    // SAFETY: there are as many places.
+    // SAFETY: the list has at least `count` places.
     let (first, rest) = unsafe { places.split_at_unchecked(count) };
     *places = rest;
     first
 }
 
-/// Implements the traits for a tuple of elements with their indices.
+/// Implements the data and filter traits for a tuple.
 ///
-/// The places of an element follow those of the elements before it.
+/// The places of an element follow the places of the elements before it.
 macro_rules! implement {
     ($($name:ident $index:tt,)+) => {
-        // SAFETY: each element has its own places, since both are in the order of the elements.
+        // SAFETY: `parts` lists the parts in the order of the elements, and the other methods take the places in the same order. So
+        // each element receives the places of its own parts.
         unsafe impl<$($name: QueryData),+> QueryData for ($($name,)+) {
             type Item<'w> = ($($name::Item<'w>,)+);
             type Static = ($($name::Static,)+);
@@ -75,8 +76,9 @@ macro_rules! implement {
             #[inline(always)]
             unsafe fn mark(marks: &mut ChunkMarks<'_>, places: &[Place]) {
                 let mut places = places;
-                // SAFETY: the places are those of all elements, so there are enough. Those of an element are its own in the
-                // chunk's archetype, and no other code uses the versions of its columns.
+                // SAFETY: the list has the places of all elements. Each element receives its own places in the chunk's archetype.
+                // No other code uses the versions of written columns, nor the versions of other columns unless they were written
+                // out.
                 unsafe { $($name::mark(marks, take_unchecked(&mut places, $name::PARTS));)+ }
             }
 
@@ -88,8 +90,8 @@ macro_rules! implement {
             #[inline(always)]
             unsafe fn fetch(view: ChunkView<'_>, places: &[Place]) -> Self::Fetch {
                 let mut places = places;
-                // SAFETY: the places are those of all elements, so there are enough. Those of an element are its own in the
-                // chunk's archetype, which has the required components.
+                // SAFETY: the list has the places of all elements. Each element receives its own places in the chunk's archetype,
+                // which has the required components.
                 unsafe { ($($name::fetch(view, take_unchecked(&mut places, $name::PARTS)),)+) }
             }
 
@@ -101,8 +103,7 @@ macro_rules! implement {
 
             #[inline(always)]
             unsafe fn get<'w>(fetch: Self::Fetch, row: usize) -> Self::Item<'w> {
-                // SAFETY: the chunk has this row, its data is not used in a conflicting way for the lifetime, and it stays on this
-                // thread if required.
+                // SAFETY: the requirements of `get` hold for the data of each element.
                 unsafe { ($($name::get(fetch.$index, row),)+) }
             }
 
@@ -171,8 +172,8 @@ impl QueryFilter for () {
 
 /// Query data that has a read-only form: `&T` for `&mut T`.
 ///
-/// [`Query::as_read_only`](crate::Query::as_read_only) uses it. Tuples have it if all of their elements do. Aspects do not, since a
-/// struct of mutable references has no other form: [declare](crate::Aspect) the read-only struct and query it instead.
+/// [`Query::as_read_only`](crate::Query::as_read_only) converts a query to the read-only form. A tuple has a read-only form if all
+/// of its elements have one. Aspects have none: [generate](crate::Aspect) a read-only struct, and use it in a separate query.
 ///
 /// # Examples
 ///
@@ -196,7 +197,7 @@ impl QueryFilter for () {
 ///
 /// # Safety
 ///
-/// Not to be implemented outside of this crate: the read-only form matches the same entities, and reads nothing else of them.
+/// Not to be implemented outside of this crate: the read-only form must match the same entities, and fetch the same parts.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no read-only form",
     label = "has no read-only form",
@@ -208,9 +209,9 @@ pub unsafe trait ReadableData: QueryData {
 }
 
 impl<D: ReadableData, F: QueryFilter> Query<'_, D, F> {
-    /// Returns a read-only view of the same entities, while this view is borrowed.
+    /// Borrows the query as a read-only query of the same entities.
     ///
-    /// Reading through it does not count as a change, and only waits for jobs that write.
+    /// Reading through it does not count as a change, and waits only for jobs that write.
     ///
     /// # Examples
     ///
@@ -220,7 +221,7 @@ impl<D: ReadableData, F: QueryFilter> Query<'_, D, F> {
     /// #[derive(Component, Clone, Copy)]
     /// struct Health(u32);
     ///
-    /// /// Those who have less than others get a share of what the others have.
+    /// /// Sets the health of all entities to the mean.
     /// fn share(mut all: Query<&mut Health>) {
     ///     let sum: u32 = all.as_read_only().iter().map(|health| health.0).sum();
     ///     let mean = sum / all.count() as u32;
@@ -237,25 +238,26 @@ impl<D: ReadableData, F: QueryFilter> Query<'_, D, F> {
     pub fn as_read_only(&self) -> Query<'_, D::ReadOnly, F> {
         let matched = if D::MARKS { self.looking() } else { self.matched };
         // SAFETY:
-        // - the manager is borrowed mutably by the views, of which this is one
-        // - the state belongs to the manager, and matches the same with the same parts in the same order, none of which it writes
-        // - the new view only reads data of this view, which is borrowed and so writes nothing
-        // - a job that reads conflicts with no view that a job of this view would not conflict with
+        // - the manager is borrowed for the lifetime, by this query among others
+        // - the new query only reads data of this query, which is borrowed and so does not write it meanwhile
+        // - the state belongs to the manager, matches the same entities, and has the same parts in the same order, without writes
+        // - the new query cannot write, so that no chunk has to be unshared
+        // - a job of the new query, which reads, conflicts with no view that a job of this query does not conflict with
         unsafe { Query::new(self.entities, matched, self.settings.clone(), self.others) }
     }
 
-    /// Returns the state of the query that matches the same entities, and reads what this one writes.
+    /// Returns the state of a query that matches the same entities, and reads the components that this query writes.
     ///
-    /// It is not the state of the read-only data: a query that filters by write groups matches more entities if it only reads,
-    /// including data that other views write.
+    /// This is not the state of a query of the read-only data. A query that filters by write groups matches more entities if it
+    /// only reads, including entities whose data other views write.
     #[track_caller]
     fn looking(&self) -> &QueryState {
-        /// A key for this data with its writes as reads.
+        /// Type for the cache key of the read-only state of a query of `D`.
         struct Looked<D>(PhantomData<D>);
 
         let (entities, plan) = (self.entities.as_ptr(), &self.matched.plan);
         let id = TypeId::of::<(Looked<D::Static>, F)>();
-        // SAFETY: the manager is borrowed. Views change neither its archetypes nor states in use.
+        // SAFETY: the manager is borrowed. Views change neither its archetypes nor query states that are in use.
         let (queries, archetypes) =
             unsafe { (&(*entities).queries, &(*entities).storage.archetypes) };
         queries.of_type(id, plan.options, archetypes, || plan.clone().reading())
@@ -265,7 +267,7 @@ impl<D: ReadableData, F: QueryFilter> Query<'_, D, F> {
 /// Maps data to its read-only form.
 macro_rules! readable {
     ($([$($T:ident: $($bound:path),+)?] $data:ty => $read:ty;)+) => {$(
-        // SAFETY: it reads the same component of the same entities.
+        // SAFETY: the read-only form fetches the same component of the same entities.
         unsafe impl$(<$T: $($bound +)+>)? ReadableData for $data {
             type ReadOnly = $read;
         }

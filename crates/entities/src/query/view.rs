@@ -25,7 +25,7 @@ use crate::version::Version;
 
 /// A query: all entities that have the components of `D` and pass the filters `F`, and access to their data.
 ///
-/// There is one type for all places where queries come from:
+/// A `Query` comes from one of these sources:
 ///
 /// | source | data |
 /// |---|---|
@@ -38,7 +38,7 @@ use crate::version::Version;
 /// Methods that take `&self` read, methods that take `&mut self` can write. Loops nest: a query can be used again while items of
 /// other queries are alive. Data that is fetched for writing counts as changed, chunk by chunk.
 ///
-/// A query never changes which components an entity has. For that there is [`EntityManager::batch`].
+/// A query never changes which components an entity has. [`EntityManager::batch`] does.
 ///
 /// # Examples
 ///
@@ -81,30 +81,31 @@ use crate::version::Version;
 /// ```
 #[must_use = "a query does nothing until one of its methods is called"]
 pub struct Query<'w, D, F = ()> {
-    /// Borrowed for `'w`: shared if `D` is read-only, otherwise mutably by all views of one split together.
+    /// The manager, borrowed for `'w`: shared if `D` is read-only, otherwise mutably by all views of one split together.
     pub(super) entities: NonNull<EntityManager>,
     pub(super) matched: &'w QueryState,
     pub(super) settings: Settings,
     pub(super) others: Others,
-    /// Not of the manager, so that the compiler names one reason why a query is not `Send`, and not one for each field.
+    /// The borrow of the manager, as a borrow of `()`: the compiler then names one reason why a query is not `Send`, instead of one
+    /// for each field of the manager.
     world: PhantomData<&'w mut ()>,
-    /// Invariant: a subtype of the data could have another column layout.
+    /// Invariant in `D`: the columns of a subtype may be laid out differently.
     of: PhantomData<*mut (D, F)>,
 }
 
 /// The other views that exist besides a query.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Others {
-    /// None that can write.
+    /// No other view can write.
     None,
-    /// Some that a job of the query does not conflict with.
+    /// Other views can write, but none of them conflicts with a job of the query.
     Disjoint,
-    /// Some that a job of the query conflicts with.
+    /// Another view conflicts with a job of the query.
     Conflicting,
 }
 
 impl Others {
-    /// Returns the other views of a split, given those that a job of the query conflicts with.
+    /// Returns `Disjoint` or `Conflicting`, given the views that a job of the query conflicts with.
     pub(super) fn met(meets: &Meets<'_>) -> Self {
         if matches!(meets, Meets::Nobody) { Self::Disjoint } else { Self::Conflicting }
     }
@@ -116,10 +117,11 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
     /// # Safety
     ///
     /// - the manager is borrowed for the lifetime: mutably, or shared if the data is read-only
-    /// - only views use it; data that this query can write no other view fetches, and data that it reads no other view can write
-    /// - the state belongs to the manager and to this data, has seen all archetypes, and no archetype is added meanwhile
+    /// - only views use the manager; no other view fetches data that this query can write, or can write data that this query reads
+    /// - the state belongs to the manager and to this data, and is up to date with all archetypes; no archetype is added while the
+    ///   query exists
     /// - if there are other views, all chunks in which this query can write are unshared
-    /// - `others` tells which other views there are
+    /// - `others` describes the other views that exist
     #[inline]
     pub(super) unsafe fn new(
         entities: NonNull<EntityManager>,
@@ -138,8 +140,11 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
     #[inline]
     #[track_caller]
     unsafe fn of_all(entities: NonNull<EntityManager>) -> Self {
-        // SAFETY: the manager is borrowed, which forbids structural changes and conflicting views. The state is that of this data
-        // and these filters.
+        // SAFETY:
+        // - the manager is borrowed for the lifetime: mutably by this query alone, or shared if the data is read-only
+        // - that borrow excludes views that conflict, structural changes and new archetypes
+        // - `state_of` returns the state of this data and these filters in this manager, up to date with all archetypes
+        // - there are no other views that can write
         unsafe {
             let matched = state_of::<D, F>(entities, Options::NONE);
             Self::new(entities, matched, Settings::default(), Others::None)
@@ -164,7 +169,8 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn reborrow(&mut self) -> Query<'_, D, F> {
-        // SAFETY: the copy has the borrow, the state and the chunks of this query, which is not used while the copy is alive.
+        // SAFETY: the copy has the borrow, the state and the settings of this query, so that everything that `new` requires holds
+        // for it too. This query is not used while the copy is alive.
         unsafe { Query::new(self.entities, self.matched, self.settings.clone(), self.others) }
     }
 
@@ -194,7 +200,7 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
         self
     }
 
-    /// Keeps only entities with this value of a [shared component](crate::SharedComponent). Can be called for several components.
+    /// Keeps only entities with this value of a [shared component](crate::SharedComponent). Calls for several components combine.
     ///
     /// Chunks with other values are skipped as a whole.
     ///
@@ -227,7 +233,7 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
         self
     }
 
-    /// Returns the number of entities.
+    /// Returns the number of entities that match.
     ///
     /// # Complexity
     ///
@@ -281,7 +287,7 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
 
     /// Returns the number of chunks of the matching archetypes, ignoring enabled state, changes and shared values.
     ///
-    /// A [`ChunkJob`](crate::ChunkJob) that writes one element for each chunk needs this many. Unity's
+    /// A container that a [`ChunkJob`](crate::ChunkJob) writes needs this many elements. Unity's
     /// `CalculateChunkCountWithoutFiltering`. Waits for no job.
     pub fn count_chunks_unfiltered(&self) -> usize {
         self.matched.count_chunks(self.storage())
@@ -296,7 +302,8 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
 
     /// Copies the chunks that this query can write and that are shared with a [fork](crate::World::fork).
     ///
-    /// Loops do this on the way, and panic if there is no memory for a copy. After this call they do not.
+    /// Loops copy such chunks when they reach them, and panic if there is no memory for a copy. After this call, they have nothing
+    /// left to copy.
     ///
     /// # Errors
     ///
@@ -429,7 +436,8 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
     #[inline]
     #[track_caller]
     pub fn iter_mut(&mut self) -> QueryIter<'_, D> {
-        // SAFETY: the cursor belongs to this query, which is borrowed mutably for as long, and marks the data that is fetched.
+        // SAFETY: the cursor belongs to this query, which is borrowed mutably as long as the iterator lives, and the cursor marks
+        // the data that is fetched.
         unsafe { QueryIter::new(self.cursor(Writes::of::<D>())) }
     }
 
@@ -438,8 +446,8 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
     /// The loop is compiled for several levels of x86-64 and the best one for the CPU is chosen at run time, so that it uses the
     /// widest vectors. For small bodies it is faster than [`iter_mut`](Self::iter_mut).
     ///
-    /// Read-only queries can be cloned, which costs a few instructions: `all.clone().for_each(…)` nests, also where there is
-    /// only a shared reference.
+    /// Cloning a read-only query costs a few instructions: `all.clone().for_each(…)` allows nested loops, also through a shared
+    /// reference.
     ///
     /// # Examples
     ///
@@ -465,14 +473,15 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
     #[track_caller]
     pub fn for_each<'v>(&'v mut self, function: impl FnMut(D::Item<'v>)) {
         let walk: Walk<'v> = self.walk();
-        // SAFETY: the walk belongs to this query, which is borrowed mutably for as long. It is used once.
+        // SAFETY: the walk belongs to this query, which is borrowed mutably as long as items live. The walk is used once.
         succeed(unsafe { walk.each_row::<D, _>(function) });
     }
 
     /// Calls a function with slices of contiguous entities.
     ///
-    /// It is called once for each chunk, or, if some rows do not match, once for each contiguous run of matching rows. Optional data
-    /// is `Some` if the entities have the component, enabled or not. The loop is compiled as that of [`for_each`](Self::for_each).
+    /// The function is called once for each chunk, or, if some rows do not match, once for each contiguous run of matching rows.
+    /// Optional data is `Some` if the entities have the component, enabled or not. As with [`for_each`](Self::for_each), the loop
+    /// is compiled for several levels of x86-64.
     ///
     /// # Examples
     ///
@@ -498,25 +507,26 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
         D: ChunkData,
     {
         let walk: Walk<'v> = self.walk();
-        // SAFETY: the walk belongs to this query, which is borrowed mutably for as long. It is used once.
+        // SAFETY: the walk belongs to this query, which is borrowed mutably as long as slices live. The walk is used once.
         succeed(unsafe { each_slices::<D, _>(&walk, function) });
     }
 
-    /// Calls a function with slices of contiguous entities, as [`for_each_chunk`](Self::for_each_chunk) does. The slices can be kept
-    /// for as long as the world is borrowed.
+    /// Calls a function with slices of contiguous entities, as [`for_each_chunk`](Self::for_each_chunk) does. The slices can be
+    /// kept for as long as the world is borrowed.
     #[inline]
     #[track_caller]
     pub fn for_each_chunk_inner(self, function: impl FnMut(D::Slices<'w>))
     where
         D: ChunkData,
     {
-        // SAFETY: the walk belongs to this query, which is consumed. It is used once.
+        // SAFETY: the walk belongs to this query, which is consumed. The walk is used once.
         succeed(unsafe { each_slices::<D, _>(&self.walk(), function) });
     }
 
     /// Calls a function with the items of each pair of entities.
     ///
-    /// Each pair comes once, in the order of iteration. The loop is compiled as that of [`for_each`](Self::for_each).
+    /// Each pair is visited once, in the order of iteration. As with [`for_each`](Self::for_each), the loop is compiled for several
+    /// levels of x86-64.
     ///
     /// # Examples
     ///
@@ -542,15 +552,15 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
     #[inline]
     #[track_caller]
     pub fn for_each_pair(&mut self, function: impl for<'p> FnMut(D::Item<'p>, D::Item<'p>)) {
-        // SAFETY: the walk belongs to this query, which is borrowed mutably for as long. It is used once.
+        // SAFETY: the walk belongs to this query, which is borrowed mutably as long as items live. The walk is used once.
         succeed(unsafe { each_pair::<D, _>(&self.walk(), function) });
     }
 
-    /// Returns the read-only item of the only entity.
+    /// Returns the read-only item of the only entity that matches.
     ///
     /// # Errors
     ///
-    /// A0088 if there is no entity, or more than one.
+    /// A0088 if no entity matches, or more than one.
     #[track_caller]
     pub fn single(&self) -> Result<D::Item<'w>, EntityError>
     where
@@ -562,11 +572,11 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
         }
     }
 
-    /// Returns the item of the only entity.
+    /// Returns the item of the only entity that matches.
     ///
     /// # Errors
     ///
-    /// A0088 if there is no entity, or more than one.
+    /// A0088 if no entity matches, or more than one.
     ///
     /// # Examples
     ///
@@ -593,7 +603,7 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
         self.reborrow().into_single()
     }
 
-    /// Returns the item of the only entity, for as long as the world is borrowed.
+    /// Returns the item of the only entity that matches, for as long as the world is borrowed.
     #[track_caller]
     pub(crate) fn into_single(mut self) -> Result<D::Item<'w>, EntityError> {
         let found = self.count();
@@ -604,9 +614,10 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
         Ok(self.into_iter().next().expect("there is one"))
     }
 
-    /// Returns the item of the only entity, for as long as the world is borrowed, or the number of entities.
+    /// Returns the item of the only entity that matches, for as long as the world is borrowed. Otherwise returns the number of
+    /// entities that match.
     ///
-    /// Looks at one chunk more than necessary, not at all of them.
+    /// The search stops at the second entity that matches. The entities are counted only if there is a second one.
     pub(crate) fn into_only(self) -> Result<D::Item<'w>, usize> {
         let mut cursor = self.finding();
         if !cursor.next_chunk() {
@@ -677,7 +688,7 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
     /// ```
     #[track_caller]
     pub fn get_mut(&mut self, entity: Entity) -> Option<D::Item<'_>> {
-        // SAFETY: the query is borrowed mutably for as long.
+        // SAFETY: the query is borrowed mutably as long as the item lives.
         unsafe { self.get_unchecked(entity) }
     }
 
@@ -685,7 +696,7 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
     ///
     /// # Safety
     ///
-    /// - the data is read-only, or this query is not used otherwise for the lifetime
+    /// - the data is read-only, or this query is not used while the item lives
     #[track_caller]
     unsafe fn get_unchecked<'v>(&self, entity: Entity) -> Option<D::Item<'v>>
     where
@@ -698,9 +709,10 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
         unsafe { walk.get::<D>(storage.archetype_at(at), at) }
     }
 
-    /// Returns the same query with `'static` data, and without the type of its filters.
+    /// Converts the query to `'static` data, and erases the type of its filters.
     pub(super) fn into_static(self) -> Query<'w, D::Static> {
-        // SAFETY: the copy has the borrow, the state and the chunks of this query, which is consumed. Its data is the same.
+        // SAFETY: the copy has the borrow, the state and the settings of this query, which is consumed. `D::Static` is the same
+        // data with another lifetime. So everything that `new` requires holds for the copy.
         unsafe { Query::new(self.entities, self.matched, self.settings, self.others) }
     }
 
@@ -716,33 +728,34 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
         self.walk_beside_jobs()
     }
 
-    /// Returns a walk, without waiting for jobs.
+    /// Returns a walk over the matching chunks without waiting for jobs.
     #[inline]
     pub(super) fn walk_beside_jobs(&self) -> Walk<'w> {
         // SAFETY:
         // - the manager is borrowed for the lifetime: mutably, unless the data is read-only, so that the walk writes nothing
-        // - only views use it, on this thread, since they are not `Send`; each reads and writes its own data, and if there are
-        //   several, no memory that one of them can write is shared
+        // - only views use the manager, on this thread, because views are not `Send`; each reads and writes its own data, and if
+        //   there are several views, no memory that one of them can write is shared
         // - the state belongs to the manager
         unsafe { Walk::writing(self.entities.as_ptr(), self.matched, &self.settings) }
     }
 
     /// Returns a cursor over the matching rows that fetches no data.
     pub(super) fn finding(&self) -> Cursor<'w> {
-        // SAFETY: nothing is written.
+        // SAFETY: without `Writes`, the cursor writes nothing.
         unsafe { Cursor::new(self.walk_for(Asked::Found), None) }
     }
 
     #[inline]
     pub(super) fn cursor(&self, writes: Option<Writes>) -> Cursor<'w> {
-        // SAFETY: if the data can be written, the manager is borrowed mutably, and the walk is one that writes.
+        // SAFETY: if the data can be written, the manager is borrowed mutably, and `walk` returns a walk that writes.
         unsafe { Cursor::new(self.walk(), writes.filter(|_| D::MARKS)) }
     }
 
-    /// Returns the storage. The reference can be kept while other views are used, as a mask does.
+    /// Returns the storage. The reference may be kept while other views are used. [`QueryMask`] keeps it.
     pub(super) fn storage(&self) -> &Storage {
-        // SAFETY: the manager is borrowed, and views have no mutable references to it: they write to chunks, which are unshared
-        // if there are several views, and to cells. A query that is alone unshares only while it is borrowed mutably.
+        // SAFETY: the manager is borrowed, and views have no mutable references to it. Views write to cells and to the memory of
+        // chunks. If there are several views, these chunks are unshared already. A query without other views unshares chunks only
+        // while it is borrowed mutably.
         unsafe { &(*self.entities.as_ptr()).storage }
     }
 
@@ -755,7 +768,8 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
 /// Read-only queries can be used by several callers at once.
 impl<D: ReadOnlyData, F: QueryFilter> Clone for Query<'_, D, F> {
     fn clone(&self) -> Self {
-        // SAFETY: the copy has the borrow and the state of this query, and both only read.
+        // SAFETY: the copy has the borrow, the state and the settings of this query. Its data is read-only, so that both queries
+        // may be used at once.
         unsafe { Query::new(self.entities, self.matched, self.settings.clone(), self.others) }
     }
 }
@@ -798,7 +812,7 @@ impl<D, F> fmt::Debug for Query<'_, D, F> {
     }
 }
 
-/// Returns the state of a query of this data and these filters, or creates it.
+/// Returns the state of the query with this data and these filters. Creates the state if it does not exist.
 ///
 /// # Safety
 ///
@@ -817,14 +831,14 @@ pub(super) unsafe fn state_of<'w, D: QueryData, F: QueryFilter>(
 }
 
 impl SystemQuery {
-    /// Returns a view of the query.
+    /// Returns the typed query.
     ///
     /// # Safety
     ///
-    /// - the state was created for this data and these filters, and just prepared for the manager
+    /// - the state was created for this data and these filters, and has just been prepared for the manager
     /// - the manager is borrowed mutably for the lifetime, and used only by views
-    /// - no other view reads or writes what this one can write, and no other view writes what it reads
-    /// - it was settled with all other views
+    /// - no other view reads or writes data that this query can write, and no other view can write data that this query reads
+    /// - this query was settled with all other views
     #[inline]
     pub(crate) unsafe fn query<'w, D: QueryData, F: QueryFilter>(
         &self,
@@ -832,33 +846,36 @@ impl SystemQuery {
         since: Version,
     ) -> Query<'w, D, F> {
         let settings = Settings { since, shared: None };
-        // SAFETY: the state is that of this query and was prepared for the manager, which is borrowed mutably and used only by
-        // views, so that no archetype is added. The views do not conflict, and `prepare` has unshared the chunks that can be
-        // written.
+        // SAFETY:
+        // - the manager is borrowed mutably for the lifetime
+        // - only views use the manager, and no view fetches data that another view can write
+        // - the state belongs to this query and was just prepared for the manager; views add no archetypes
+        // - `prepare` has unshared the chunks in which this query can write
+        // - settling has set `meets`, which describes the other views
         unsafe { Query::new(entities, self.state.state(), settings, Others::met(&self.meets)) }
     }
 }
 
 impl<'w> Query<'w, Entity> {
-    /// Creates a query whose conditions are not known by type. The state belongs to the manager.
+    /// Creates a query whose conditions are known only at run time. The state must belong to the manager.
     pub(super) fn described(
         entities: &'w EntityManager,
         matched: &'w QueryState,
         settings: Settings,
     ) -> Self {
-        // SAFETY: the manager is borrowed for the lifetime, which forbids structural changes. Views that can write need a mutable
-        // borrow. Entities are read-only data without parts, which can be fetched with the state of any query.
+        // SAFETY: the manager is borrowed for the lifetime, which excludes structural changes, and views that can write, because
+        // those need a mutable borrow. `Entity` is read-only data without parts, which can be fetched with the state of any query.
         unsafe { Self::new(NonNull::from(entities), matched, settings, Others::None) }
     }
 }
 
 impl EntityManager {
-    /// Returns a query of all entities with these components, which reads.
+    /// Returns a read-only query of all entities with these components.
     ///
     /// # Panics
     ///
-    /// On the first use of a query: with A0086 if the data names a component twice and can write it, with A0070 if a filter
-    /// requires a component to be disabled that is not enableable.
+    /// With A0086 if the data names a component twice and can write it. With A0070 if a filter requires a component to be disabled
+    /// that is not enableable. Both panics happen when a query type is first used in a world.
     ///
     /// # Examples
     ///
@@ -880,7 +897,7 @@ impl EntityManager {
         self.query_filtered()
     }
 
-    /// Returns a query of all entities that have these components and pass the [filters](QueryFilter), which reads.
+    /// Returns a read-only query of all entities that have these components and pass the [filters](QueryFilter).
     ///
     /// # Examples
     ///
@@ -902,14 +919,15 @@ impl EntityManager {
     #[inline]
     #[track_caller]
     pub fn query_filtered<D: ReadOnlyData, F: QueryFilter>(&self) -> Query<'_, D, F> {
-        // SAFETY: the manager is borrowed for the lifetime, which forbids structural changes. The data is read-only, and views that
-        // can write need a mutable borrow.
+        // SAFETY: the manager is borrowed shared for the lifetime, and the data is read-only.
         unsafe { Query::of_all(NonNull::from(self)) }
     }
 
-    /// Returns a query of all entities with these components, which reads and writes.
+    /// Returns a query of all entities with these components, which can read and write them.
     ///
-    /// Panics as [`query`](Self::query) does.
+    /// # Panics
+    ///
+    /// With the codes of [`query`](Self::query).
     ///
     /// # Examples
     ///
@@ -933,7 +951,8 @@ impl EntityManager {
         self.query_filtered_mut()
     }
 
-    /// Returns a query of all entities that have these components and pass the [filters](QueryFilter), which reads and writes.
+    /// Returns a query of all entities that have these components and pass the [filters](QueryFilter), which can read and write the
+    /// components.
     ///
     /// # Examples
     ///

@@ -29,41 +29,41 @@ use crate::version::Version;
 
 /// A walk over the matching chunks and rows of a query.
 ///
-/// It borrows a world for its lifetime. Values in chunks may be in use as long, so it never borrows those, only the headers of
-/// chunks.
+/// A walk borrows a world for its lifetime. Values in chunks may be in use meanwhile, so a walk borrows only the headers of chunks,
+/// and never the values.
 pub(super) struct Walk<'w> {
-    /// Written only by walks that write: then the world is borrowed mutably.
+    /// The chunks of the world. Only walks that write change them, and those borrow the world mutably.
     pub(super) chunks: *mut Chunks,
     pub(super) archetypes: &'w Archetypes,
     pub(super) values: &'w SharedValues,
     settings: &'w StorageSettings,
     pub(super) matched: &'w QueryState,
-    /// Empty if a required value does not exist.
+    /// The matches of the query. Empty if a required shared value does not exist in the world.
     pub(super) matches: &'w [Match],
     pub(super) version: Version,
     since: Version,
-    /// Chunks are selected by changes or shared values.
+    /// True if chunks are selected by changes or by shared values.
     is_choosy: bool,
     /// The required shared values, by table and index.
     pub(super) shared: Vec<(u32, u32)>,
     world: PhantomData<&'w mut Chunks>,
 }
 
-/// Returns `true` if there are enough chunks that prefetching pays: more than fit in the caches close to a core.
+/// Returns `true` if prefetching pays off: the data has bytes, and there are more chunks than fit in the caches close to a core.
 #[inline(always)]
 fn is_long<D: QueryData>(list: &[u32]) -> bool {
     D::ROW_BYTES > 0 && list.len() >= PREFETCH_MIN_CHUNKS
 }
 
 impl<'w> Walk<'w> {
-    /// Creates a walk that writes nothing.
+    /// Creates a walk that does not unshare or mark chunks.
     #[inline]
     pub(super) fn reading(
         entities: &'w EntityManager,
         matched: &'w QueryState,
         settings: &Settings,
     ) -> Self {
-        // SAFETY: the manager is borrowed for the lifetime, and nothing is written.
+        // SAFETY: the manager is borrowed for the lifetime, nothing is written, and the state belongs to the manager.
         unsafe { Self::writing(ptr::from_ref(entities).cast_mut(), matched, settings) }
     }
 
@@ -72,8 +72,8 @@ impl<'w> Walk<'w> {
     /// # Safety
     ///
     /// - the manager is borrowed for the lifetime: mutably, unless nothing is written
-    /// - until then only this walk uses its chunks and the data fetched from them; or several such walks take turns on one thread;
-    ///   or nothing is written
+    /// - for the lifetime, only this walk uses the manager's chunks and the data fetched from them; or several walks made by
+    ///   `writing` take turns on one thread; or nothing is written
     /// - walks that take turns read and write different data, and the memory of chunks that one of them may write is unshared
     /// - the state belongs to the manager
     #[inline]
@@ -84,18 +84,18 @@ impl<'w> Walk<'w> {
     ) -> Self {
         let shared = match settings.shared() {
             [] => Some(Vec::new()),
-            // SAFETY: the shared values do not change meanwhile. Comparing them is user code, which runs before anything is yielded.
-            // It may use other views of a split, so only the values are borrowed.
+            // SAFETY: the shared values do not change during the borrow. Comparing them calls user code, which may use other views
+            // of a split, so only the shared values are borrowed here.
             asked => find_values(unsafe { &(*entities).storage.shared }, asked),
         };
         // SAFETY: the manager is borrowed for the lifetime.
         let chunks = unsafe { &raw mut (*entities).storage.chunks };
-        // SAFETY: the rest of the storage does not change meanwhile. The chunks are not read through this reference after the first
-        // change: only its other fields are kept.
+        // SAFETY: the other fields of the storage do not change for the lifetime. Only references to those fields are kept. The
+        // chunks are accessed through the pointer instead.
         let storage = unsafe { &(*entities).storage };
         let matches: &[Match] = if shared.is_some() { &matched.matches } else { &[] };
-        // Constructed in one expression: changing it afterwards would copy it from memory that was just written in other pieces,
-        // and the CPU stalls on that for as long as for some chunks.
+        // The walk is constructed in one expression. Changing a field afterwards would copy the walk from memory that was just
+        // written in smaller pieces. Such a copy stalls the CPU for as long as the work on several chunks takes.
         Self {
             chunks,
             archetypes: &storage.archetypes,
@@ -111,11 +111,11 @@ impl<'w> Walk<'w> {
         }
     }
 
-    /// Calls a function with the items of all matching rows, compiled for several CPU levels.
+    /// Calls a function with the items of all matching rows, in a loop compiled for several CPU levels.
     ///
     /// # Safety
     ///
-    /// - the walk is that of a query of this data, and was made by `writing` unless the data is read-only
+    /// - the walk belongs to a query of this data, and was made by `writing` unless the data is read-only
     /// - the walk is used once
     #[inline(always)]
     pub(super) unsafe fn each_row<D: QueryData, C: FnMut(D::Item<'w>)>(
@@ -127,8 +127,9 @@ impl<'w> Walk<'w> {
             CpuLevel::V4,
             #[inline(always)]
             move || {
-                // SAFETY: the walk is that of a query of this data, and was made by `writing` unless the data is read-only. The rows
-                // exist. Each is yielded once, so no other code uses its data that can be written, and the walk has unshared it.
+                // SAFETY: the walk belongs to a query of this data, and was made by `writing` unless the data is read-only. The
+                // rows exist. Each row is yielded once, so that no other code uses data of it that can be written. The walk has
+                // unshared the chunks that can be written.
                 unsafe {
                     self.for_each_row::<D>(
                         #[inline(always)]
@@ -141,19 +142,19 @@ impl<'w> Walk<'w> {
 
     /// Calls a function for each matching row, with the data fetched from its chunk.
     ///
-    /// Before that, it unshares a chunk that is written, and marks the written columns. It is inlined into the caller, so that
-    /// state carried from chunk to chunk stays in registers. It tests 64 rows at a time, or more if all of them match, before it
-    /// calls the function for any of them.
+    /// Before the first row of a chunk, the chunk is unshared if it is written, and the written columns are marked. The loop is
+    /// inlined into the caller, so that state carried from chunk to chunk stays in registers. It tests 64 rows at a time, or more
+    /// if all of them match, before it calls the function for any of them.
     ///
     /// # Safety
     ///
-    /// - the walk is that of a query of this data, and was made by `writing` unless the data is read-only
+    /// - the walk belongs to a query of this data, and was made by `writing` unless the data is read-only
     #[inline(always)]
     pub(super) unsafe fn for_each_row<D: QueryData>(
         &self,
         mut function: impl FnMut(D::Fetch, usize),
     ) -> Result<(), OutOfMemory> {
-        // SAFETY: the walk is that of a query of this data, and was made by `writing` unless the data is read-only.
+        // SAFETY: the walk belongs to a query of this data, and was made by `writing` unless the data is read-only.
         let matches = unsafe {
             self.for_each_plain_chunk::<D, true>(
                 #[inline(always)]
@@ -166,11 +167,11 @@ impl<'w> Walk<'w> {
         let mut changed = Vec::new();
         for found in matches {
             let list = &*self.archetypes[found.archetype].chunks;
-            // The changed rows are stored for one chunk at a time.
+            // `changed` has the changed rows of one chunk, so a filter by changed rows cannot look ahead.
             let looks_ahead = is_long::<D>(list) && !found.asks_for_rows;
             let mut list = list.iter();
-            // A chunk is selected when it is entered: other views of a split may have enabled or disabled rows since it was seen
-            // ahead.
+            // Each chunk is selected again when it is entered, because other views of a split may have enabled or disabled rows
+            // since the look-ahead.
             let mut ahead = list.clone();
             if looks_ahead {
                 (0..2).for_each(|_| _ = self.next_chosen(&mut ahead, found, &mut changed));
@@ -186,9 +187,10 @@ impl<'w> Walk<'w> {
                 unsafe { prefetch_marks::<D>(std::mem::replace(&mut next, soon), soon) };
                 let number = self.next_chosen(&mut list, found, &mut changed);
                 let Some(number) = number else { break };
-                // SAFETY: archetypes list existing chunks, and the match is that of the chunk's archetype.
+                // SAFETY: archetypes list existing chunks, and the chunk belongs to the archetype of the match.
                 let (fetch, place, rows) = unsafe { self.enter::<D>(found, number)? };
-                // SAFETY: the chunk exists and was fetched from, these are its rows, and no other thread writes its enabled bits.
+                // SAFETY: the chunk belongs to the archetype of the match, and `enter` has fetched from it. It has these rows, and
+                // the first is zero. `changed` has its changed rows. No other thread writes enabled bits.
                 unsafe {
                     rows_of_chunk::<D, true>(
                         found,
@@ -205,17 +207,17 @@ impl<'w> Walk<'w> {
     }
 
     /// Calls a function for each run of contiguous matching rows, with the data fetched from their chunk, the first row and the
-    /// end. They are yielded as slices, or one by one without disabled optional data.
+    /// end. `AS_SLICES` is true if the function yields the rows as slices, which include disabled optional data.
     ///
     /// # Safety
     ///
-    /// - the walk is that of a query of this data, and was made by `writing` unless the data is read-only
+    /// - the walk belongs to a query of this data, and was made by `writing` unless the data is read-only
     #[inline(always)]
     pub(super) unsafe fn for_each_run<D: QueryData, const AS_SLICES: bool>(
         &self,
         mut function: impl FnMut(D::Fetch, usize, usize),
     ) -> Result<(), OutOfMemory> {
-        // SAFETY: the walk is that of a query of this data, and was made by `writing` unless the data is read-only.
+        // SAFETY: the walk belongs to a query of this data, and was made by `writing` unless the data is read-only.
         let matches = unsafe {
             self.for_each_plain_chunk::<D, false>(
                 #[inline(always)]
@@ -229,7 +231,7 @@ impl<'w> Walk<'w> {
         for found in matches {
             let mut list = self.archetypes[found.archetype].chunks.iter();
             while let Some(number) = self.next_chosen(&mut list, found, &mut changed) {
-                // SAFETY: archetypes list existing chunks, and the match is that of the chunk's archetype.
+                // SAFETY: archetypes list existing chunks, and the chunk belongs to the archetype of the match.
                 let (fetch, place, _) = unsafe { self.enter::<D>(found, number)? };
                 // SAFETY: the chunk exists.
                 let mut runs = Runs::new(&found.bits, unsafe { &*place });
@@ -241,7 +243,7 @@ impl<'w> Walk<'w> {
                     if run.is_empty() {
                         break;
                     }
-                    // SAFETY: these are rows of the fetched chunk, which are yielded now.
+                    // SAFETY: these are rows of the fetched chunk, and the walk is one that writes unless the data is read-only.
                     unsafe { track::<D>(fetch, run.clone(), AS_SLICES) };
                     function(fetch, run.start as usize, run.end as usize);
                 }
@@ -253,12 +255,12 @@ impl<'w> Walk<'w> {
     /// Calls a function for the chunks of the first matches, up to the first match whose rows have to be tested. Returns the
     /// remaining matches.
     ///
-    /// The function receives the fetched data and the number of rows. This is the common case, and takes a few instructions per
-    /// chunk. The function gets no reference to a chunk: another walk may mark the chunk meanwhile.
+    /// The function receives the fetched data and the number of rows. It receives no reference to the chunk, because another walk
+    /// may mark the chunk meanwhile. This is the common case, and takes a few instructions per chunk.
     ///
     /// # Safety
     ///
-    /// - the walk is that of a query of this data, and was made by `writing` unless the data is read-only
+    /// - the walk belongs to a query of this data, and was made by `writing` unless the data is read-only
     #[inline(always)]
     unsafe fn for_each_plain_chunk<D: QueryData, const SHORT: bool>(
         &self,
@@ -273,10 +275,11 @@ impl<'w> Walk<'w> {
         let (archetypes, chunks) = (self.archetypes.as_slice(), self.all_chunks());
         let mut kept = self.matched.chunks.get(self.archetypes);
         debug_assert!(kept.is_none_or(|kept| kept.is_of(self.archetypes, self.matches)));
-        // Entities, which have no parts, are fetched with the state of any query.
+        // Data without parts, such as `Entity`, is fetched with the state of any query.
         debug_assert!(D::PARTS == 0 || self.matched.plan.parts.len() == D::PARTS);
         loop {
-            // The chunks of all matches with places per chunk, or those of the next match with the same places for all.
+            // Either the cached list, with the chunks of all matches and places for each chunk; or the chunks of the next match,
+            // which all have the same places.
             let (list, mut places, step) = if let Some(kept) = kept.take() {
                 matches = [].iter();
                 (&*kept.numbers, kept.places.as_ptr(), D::PARTS * size_of::<Place>())
@@ -292,10 +295,11 @@ impl<'w> Walk<'w> {
             };
             for &number in list {
                 let chunk = chunks.at(number);
-                // SAFETY: there are as many places as the data has parts: in the match, or per chunk of the cached list, which
-                // belongs to a query of this data. The list is current for the archetypes, so it has the same chunks.
+                // SAFETY: a match has as many places as the data has parts, and the cached list, which belongs to a query of this
+                // data, has as many for each chunk. The list is up to date, so that it has these chunks.
                 let here = unsafe { slice::from_raw_parts(places, D::PARTS) };
-                // SAFETY: archetypes list existing chunks, which are unshared, and the places are those of the chunk's archetype.
+                // SAFETY: archetypes list existing chunks, no chunk is shared if the data can be written, and the places are those
+                // of the chunk's archetype.
                 let (fetch, chunk) = unsafe { self.open::<D>(here, chunk) };
                 places = places.wrapping_byte_add(step);
                 let rows = chunk.len;
@@ -306,15 +310,17 @@ impl<'w> Walk<'w> {
         }
     }
 
-    /// Unshares a chunk, if it is written.
+    /// Unshares a chunk if the data can be written.
     ///
     /// # Safety
     ///
     /// - the walk was made by `writing` if the data can be written
-    /// - the chunk exists, and no reference to a chunk is alive; nothing was fetched from its memory if it is shared
+    /// - the chunk exists, and no reference to a chunk is alive
+    /// - if the chunk is shared, no data was fetched from its memory
     #[inline(always)]
     pub(super) unsafe fn prepare<D: QueryData>(&self, number: u32) -> Result<(), OutOfMemory> {
-        // SAFETY: the chunk exists, the walk writes, and no reference to a chunk is alive.
+        // SAFETY: the chunk exists. If the data can be written, the walk was made by `writing`. No reference to a chunk is alive,
+        // and no data was fetched from the chunk if it is shared.
         unsafe {
             if D::WRITES && (*self.chunks).get_unchecked(number).may_be_shared() {
                 self.unshare(number)?;
@@ -323,29 +329,30 @@ impl<'w> Walk<'w> {
         Ok(())
     }
 
-    /// Unshares a chunk if it is written, marks its written columns, and fetches from it. Also returns its address, and the number
-    /// of its rows.
+    /// Unshares a chunk if the data can be written, marks its written columns, and fetches from it. Returns the fetch, the address
+    /// of the chunk, and the number of its rows.
     ///
     /// # Safety
     ///
-    /// - the walk is that of a query of this data, and was made by `writing` unless the data is read-only
-    /// - the match is one of the query, and the chunk is one of its archetype
+    /// - the walk belongs to a query of this data, and was made by `writing` unless the data is read-only
+    /// - the match belongs to the query, and the chunk to the archetype of the match
     #[inline(always)]
     unsafe fn enter<D: QueryData>(
         &self,
         found: &Match,
         number: u32,
     ) -> Result<(D::Fetch, *const Chunk, u32), OutOfMemory> {
-        // SAFETY: the chunk exists, and the walk writes what the data does. No reference to a chunk is alive, and nothing was
-        // fetched from this one if it is shared: each is entered once, or is unshared by then.
+        // SAFETY: the chunk exists, and the walk was made by `writing` if the data can be written. No reference to a chunk is
+        // alive. If the chunk is shared, no data was fetched from it: a chunk that was entered before is unshared.
         unsafe { self.prepare::<D>(number)? };
         let place = self.all_chunks().at(number);
-        // SAFETY: the places are those of the chunk's archetype, and the chunk is unshared by now.
+        // SAFETY: the places are those of the chunk's archetype, and `prepare` has unshared the chunk if the data can be written.
         let (fetch, chunk) = unsafe { self.open::<D>(&found.places, place) };
         Ok((fetch, place, chunk.len))
     }
 
-    /// Returns the addresses of the chunks. No chunk is added or freed while the world is borrowed.
+    /// Returns the table of chunk addresses. It stays valid while the world is borrowed, because no chunk is added or freed
+    /// meanwhile.
     #[inline(always)]
     pub(super) fn all_chunks(&self) -> ChunkTable {
         // SAFETY: only the headers of chunks are borrowed.
@@ -356,22 +363,23 @@ impl<'w> Walk<'w> {
     ///
     /// # Safety
     ///
-    /// - the places are those of a match of a query of this data, and the chunk is one of its archetype, which exists for the
-    ///   lifetime
-    /// - unless the data is read-only: the memory of the chunk is unshared, and no other code uses the versions of columns that can
-    ///   be written; nor of other columns, unless their versions were written out
+    /// - the places are those of a match of a query of this data
+    /// - the chunk belongs to the archetype of the match, and exists for the lifetime
+    /// - unless the data is read-only, the memory of the chunk is unshared
+    /// - unless the data is read-only, no other code uses the versions of columns that can be written, nor the versions of other
+    ///   columns unless they were written out
     #[inline(always)]
     unsafe fn open<'c, D: QueryData>(
         &self,
         places: &[Place],
         chunk: *const Chunk,
     ) -> (D::Fetch, &'c Chunk) {
-        // SAFETY: the chunk exists, and its header does not change while this is borrowed.
+        // SAFETY: the chunk exists, and its header does not change during the borrow.
         let chunk = unsafe { &*chunk };
         if D::MARKS {
             let mut marks = ChunkMarks { chunk, version: self.version };
-            // SAFETY: these are the places in the archetype of the chunk. Jobs that use the versions of its columns have completed,
-            // and for jobs that use other columns the versions were written out.
+            // SAFETY: these are the places of the data in the chunk's archetype. Jobs that use the versions of the written columns
+            // have completed. Before a job uses the versions of other columns, they are written out.
             unsafe { D::mark(&mut marks, places) };
         }
         let view = ChunkView { chunk, shared: self.shared_of() };
@@ -379,13 +387,13 @@ impl<'w> Walk<'w> {
         (unsafe { D::fetch(view, places) }, chunk)
     }
 
-    /// Returns the source of shared values.
+    /// Returns the source of the chunks' shared values: the tables of the world.
     #[inline(always)]
     pub(super) fn shared_of(&self) -> SharedSource<'w> {
         SharedSource::World { archetypes: self.archetypes, values: self.values }
     }
 
-    /// Returns a chunk to prefetch.
+    /// Returns the addresses for prefetching a chunk.
     #[inline(always)]
     fn soon(&self, number: u32) -> Prefetch {
         // SAFETY: archetypes list existing chunks.
@@ -407,7 +415,8 @@ impl<'w> Walk<'w> {
         self.shared.iter().all(has)
     }
 
-    /// Returns the next selected chunk of a match, and writes its changed rows if a change condition depends on rows.
+    /// Returns the next selected chunk of a match. If a change condition depends on rows, writes the chunk's changed rows to
+    /// `changed`.
     #[inline(always)]
     pub(super) fn next_chosen(
         &self,
@@ -421,7 +430,7 @@ impl<'w> Walk<'w> {
         // SAFETY: archetypes list existing chunks.
         let chunk = |number: u32| unsafe { (*self.chunks).get_unchecked(number) };
         if let (false, [Bit::On(mask)]) = (self.is_choosy, &*found.bits) {
-            // Mostly one component is enableable, and bits beyond the last row are zero.
+            // The most common filter: one enableable component. The bits beyond the last row are zero.
             let is_on =
                 |number: u32| chunk(number).enabled.words(*mask).iter().any(|&word| word != 0);
             return list.copied().find(|&number| is_on(number));
@@ -437,15 +446,15 @@ impl<'w> Walk<'w> {
 
     /// Returns `true` if a chunk of a match is selected and has matching rows.
     ///
-    /// Writes the changed rows if a change condition depends on rows. This happens before rows are yielded, which may count as a
-    /// change.
+    /// If a change condition depends on rows, writes the changed rows to `changed`. This happens before rows are yielded, because
+    /// yielding a row for writing counts as a change.
     #[inline(never)]
     pub(super) fn choose(&self, chunk: &Chunk, found: &Match, changed: &mut Vec<u64>) -> bool {
         (self.shared.is_empty() || self.has_values(chunk))
             && self.choice().choose(chunk, found, changed)
     }
 
-    /// Returns `true` if a row of a chunk of this match matches.
+    /// Returns `true` if a row of a chunk matches. The chunk must belong to the archetype of the match.
     pub(super) fn has_row(&self, found: &Match, number: u32, row: u32) -> bool {
         // SAFETY: archetypes list existing chunks.
         let chunk = unsafe { (*self.chunks).get_unchecked(number) };
@@ -465,7 +474,8 @@ impl<'w> Walk<'w> {
     /// # Safety
     ///
     /// - the walk was made by `writing`
-    /// - the chunk exists, and no reference to a chunk is alive; nothing was fetched from its memory if it is shared
+    /// - the chunk exists, and no reference to a chunk is alive
+    /// - if the chunk is shared, no data was fetched from its memory
     #[cold]
     pub(super) unsafe fn unshare(&self, number: u32) -> Result<(), OutOfMemory> {
         // SAFETY: the world is borrowed mutably, and no reference to the chunks is alive.
@@ -476,8 +486,9 @@ impl<'w> Walk<'w> {
     ///
     /// # Safety
     ///
-    /// - the walk is that of a query of this data, and was made by `writing` unless the data is read-only
-    /// - the walk is used once, and the chunk, one of this archetype, has such a row
+    /// - the walk belongs to a query of this data, and was made by `writing` unless the data is read-only
+    /// - the walk is used once
+    /// - the chunk belongs to the archetype and has the row
     #[track_caller]
     pub(super) unsafe fn get<D: QueryData>(
         self,
@@ -488,7 +499,8 @@ impl<'w> Walk<'w> {
         if !self.has_row(found, chunk, row) {
             return None;
         }
-        // SAFETY: the chunk is of the match and has this row. No other code uses it, and it is unshared when it is entered.
+        // SAFETY: the chunk belongs to the archetype of the match and has this row. The walk is used once, so that no other code
+        // uses data of the row that can be written. `enter` unshares the chunk.
         unsafe {
             let (fetch, ..) = succeed(self.enter::<D>(found, chunk));
             track::<D>(fetch, row..row + 1, false);
@@ -497,7 +509,7 @@ impl<'w> Walk<'w> {
     }
 }
 
-/// Enables or disables a component of all entities that match a query. Returns their number.
+/// Enables or disables a component of all entities that match a query. Returns the number of these entities.
 pub(super) fn set_enabled(
     entities: &mut EntityManager,
     query: &QueryDescriptor,
@@ -514,8 +526,8 @@ pub(super) fn set_enabled(
         let place = chunk.find(component).and_then(|at| Some((at.column, at.mask()?)));
         let Some((column, mask)) = place else { continue };
         if found.bits.is_empty() {
-            // SAFETY: the manager is borrowed mutably, and no item of it is alive. Jobs that use the component, or read whether it
-            // is enabled, have completed, and other jobs do not see its versions.
+            // SAFETY: the manager is borrowed mutably, and no item of a query is alive. Jobs that use the component or its enabled
+            // bits have completed, and other jobs do not use its versions.
             unsafe {
                 chunk.enabled.set_rows(mask, 0, chunk.len, enabled);
                 chunk.note_written_beside(column, 0, chunk.len, entities.storage.version);
@@ -523,13 +535,13 @@ pub(super) fn set_enabled(
             switched += chunk.len as usize;
             continue;
         }
-        // Matching depends on the bits of one word at a time, so earlier writes do not matter.
+        // The conditions for the rows of a word read only bits of the same word, so writes to earlier words do not matter.
         for word in 0..chunk.len.div_ceil(u64::BITS) {
             let masks = Masks { enabled: &chunk.enabled, changed: &chunks.changed };
             let rows = matching_rows(&found.bits, &masks, word, chunk.len);
             if rows != 0 {
-                // SAFETY: the manager is borrowed mutably, and no item of it is alive. Jobs that use the component, or read whether
-                // it is enabled, have completed, and other jobs do not see its versions. The borrow for matching has ended.
+                // SAFETY: the manager is borrowed mutably, and no item of a query is alive. Jobs that use the component or its
+                // enabled bits have completed, and other jobs do not use its versions. `masks` is not used anymore.
                 unsafe {
                     chunk.enabled.set_bits(mask, word, rows, enabled);
                     chunk.note_written_bits(column, word, rows, entities.storage.version);
@@ -541,7 +553,7 @@ pub(super) fn set_enabled(
     switched
 }
 
-/// The address of the chunks of a world, by number.
+/// The address of a world's chunk headers, indexed by chunk number.
 #[derive(Clone, Copy)]
 pub(super) struct ChunkTable(*const Chunk);
 
@@ -564,15 +576,15 @@ impl ChunkTable {
     }
 }
 
-/// The chunks of a walk that have matching rows, one after the other.
+/// An iterator over the chunks of a walk that have matching rows.
 pub(super) struct SelectedChunks<'w> {
     pub(super) walk: Walk<'w>,
     /// The remaining matches.
     matches: slice::Iter<'w, Match>,
-    /// The current match, and its remaining chunks.
+    /// The current match. `list` has its remaining chunks.
     found: Option<&'w Match>,
     list: slice::Iter<'w, u32>,
-    /// Changed rows of the last chunk, for conditions per row.
+    /// The changed rows of the chunk that was returned last, if a change condition depends on rows.
     pub(super) changed: Vec<u64>,
 }
 
@@ -599,8 +611,10 @@ impl<'w> SelectedChunks<'w> {
         }
     }
 
-    /// Calls a function with each run of contiguous matching rows of the chunk that was found last. The chunk that is `ahead` of it
-    /// in its list is prefetched: other work may have evicted the chunks from the cache.
+    /// Calls a function with each run of contiguous matching rows of the chunk that was returned last.
+    ///
+    /// Prefetches the chunk that is `ahead` chunks later in the list, because other work may have evicted the chunks from the
+    /// cache.
     pub(super) fn each_run(
         &self,
         (found, number): (&Match, u32),
@@ -615,13 +629,13 @@ impl<'w> SelectedChunks<'w> {
         each_run(&found.bits, &chunks[number], &self.changed, function);
     }
 
-    /// Yields no more chunks.
+    /// Ends the iteration: later calls of [`next`](Self::next) return only `None`.
     pub(super) fn stop(&mut self) {
         (self.matches, self.list) = ([].iter(), [].iter());
     }
 }
 
-/// Returns the table and index of shared values, or `None` if one of them does not exist.
+/// Returns the table and the index of each of the shared values, or `None` if one of them does not exist in the world.
 #[cold]
 fn find_values(
     all: &SharedValues,
@@ -634,46 +648,47 @@ fn find_values(
     values.iter().map(find).collect()
 }
 
-/// Maximum number of runs among 64 rows for which a loop goes run by run.
+/// Maximum number of runs in 64 rows that are iterated run by run. Above it, rows are iterated one by one.
 const FEW: u32 = 4;
 
-/// Rows per mask word.
+/// Number of rows per mask word.
 const WORD: usize = u64::BITS as usize;
 
 /// Returns the number of rows that are prefetched at a time.
 #[inline(always)]
 fn piece_rows<D: QueryData>() -> usize {
-    // Mostly a multiple of the vector width, so that no single row remains.
+    // Usually a multiple of the vector width, so that no rows remain for a scalar loop.
     match 384 / D::ROW_BYTES.max(1) {
         few @ 0..8 => few.max(1),
         some @ 8..32 => some & !7,
-        // Loops over small values take several vectors at a time.
+        // Loops over small values process several vectors at a time.
         many => many.next_multiple_of(64),
     }
 }
 
-/// Records that rows are yielded for writing, one by one or as slices.
+/// Records that rows are yielded for writing, as slices or one by one.
 ///
 /// # Safety
 ///
-/// - they are rows of the fetched chunk, in a walk that writes, unless the data is read-only
+/// - unless the data is read-only, the fetched chunk has these rows, and no other code uses them
 #[inline(always)]
 pub(super) unsafe fn track<D: QueryData>(fetch: D::Fetch, rows: Range<u32>, as_slices: bool) {
     if D::TRACKS {
-        // SAFETY: the chunk has these rows, which no other code uses.
+        // SAFETY: the fetched chunk has these rows, and no other code uses them.
         unsafe { D::track(fetch, rows.start as usize, rows.len(), as_slices) };
     }
 }
 
-/// Calls a function for the matching rows of a chunk, and prefetches the same rows of a later chunk. With `TRACK` it records that
-/// they are yielded.
+/// Calls a function for the matching rows of a chunk, and prefetches the same rows of a later chunk. With `TRACK`, records that the
+/// rows are yielded for writing.
 ///
 /// # Safety
 ///
-/// - the chunk is one of the archetype of the match, which is that of a query of this data, and was fetched from
-/// - the chunk has these rows, of which the first is a multiple of 64
-/// - `changed` has the changed rows, if a change condition depends on rows
-/// - no other thread writes enabled bits of these rows, nor of the prefetched chunk, unless the match has no conditions
+/// - the match belongs to a query of this data, the chunk belongs to the archetype of the match, and `fetch` was fetched from the
+///   chunk
+/// - the chunk has these rows, and the first is a multiple of 64
+/// - if a change condition depends on rows, `changed` has the changed rows of the chunk
+/// - unless the match has no conditions on rows, no other thread writes enabled bits of these rows, nor of the prefetched chunk
 #[inline(always)]
 pub(super) unsafe fn rows_of_chunk<D: QueryData, const TRACK: bool>(
     found: &Match,
@@ -683,34 +698,35 @@ pub(super) unsafe fn rows_of_chunk<D: QueryData, const TRACK: bool>(
     mut function: impl FnMut(usize),
 ) {
     let (mut first, end) = (rows.start as usize, rows.end as usize);
-    // SAFETY: both chunks exist, and no other thread writes their enabled bits unless the match has no conditions.
+    // SAFETY: both chunks exist, and unless the match has no conditions on rows, no other thread writes their enabled bits.
     let (own, soon) = unsafe {
         let soon = soon.map(|soon| (soon, soon.words_with_rows(found)));
         (only_mask(&found.bits, chunk), soon)
     };
     let matching = |word: u32| {
         if own.is_null() {
-            // An earlier reference would be invalid: the function may have marked the chunk.
-            // SAFETY: the chunk exists, and its header does not change now.
+            // The reference is created for each word, because the function may mark the chunk, which invalidates references to it.
+            // SAFETY: the chunk exists, and its header does not change during the borrow.
             let chunk = unsafe { &*chunk };
             let masks = Masks { enabled: &chunk.enabled, changed };
             matching_rows(&found.bits, &masks, word, chunk.len) & rows_there(word, end as u32)
         } else {
-            // SAFETY: the mask has a word for each 64 rows. Bits beyond the last row are zero, and a batch of a chunk has whole
-            // words.
+            // SAFETY: the mask has a word for each 64 rows. Its bits need no limit at the end: bits beyond the chunk's last row are
+            // zero, and batches end at whole words.
             unsafe { *own.add(word as usize) }
         }
     };
     let note = |rows: Range<usize>| {
         if TRACK {
-            // SAFETY: these are rows of the fetched chunk, which are yielded now.
+            // SAFETY: these are rows of the fetched chunk, and no other code uses them.
             unsafe { track::<D>(fetch, rows.start as u32..rows.end as u32, false) };
         }
     };
     while first < end {
         let (mut word, mut stop) = (0, end);
         if !found.bits.is_empty() {
-            // Skips words in which all rows match. It does not read words of other rows, since another thread may be writing them.
+            // Finds the end of the words in which all rows match. Words of rows outside of the range are not read, because another
+            // thread may be writing them.
             stop = first;
             while stop < end {
                 let at = stop as u32 / u64::BITS;
@@ -729,7 +745,7 @@ pub(super) unsafe fn rows_of_chunk<D: QueryData, const TRACK: bool>(
                     next = stop.min(first + piece_rows::<D>());
                     if has_word(words, first) {
                         match next - first {
-                            // Another thread may be writing behind the last row.
+                            // Rows behind the last one are not prefetched, because another thread may be writing them.
                             rows if rows < piece_rows::<D>() => {
                                 D::expect(soon.memory, &found.places, first, rows);
                             }
@@ -747,8 +763,8 @@ pub(super) unsafe fn rows_of_chunk<D: QueryData, const TRACK: bool>(
         {
             D::expect(soon.memory, &found.places, first, WORD);
         }
-        // Contiguous rows are processed as runs, so that loops vectorise. With many runs, predicting the end of each takes longer
-        // than visiting one row after the other.
+        // Contiguous rows are processed as runs, so that the compiler can vectorise the loop. With many runs, mispredicted run ends
+        // cost more than processing the rows one by one.
         if (word & !(word << 1)).count_ones() > FEW {
             while word != 0 {
                 let row = first + word.trailing_zeros() as usize;
@@ -769,7 +785,7 @@ pub(super) unsafe fn rows_of_chunk<D: QueryData, const TRACK: bool>(
     }
 }
 
-/// Returns the words of the only mask that matters, or null if there are several conditions.
+/// Returns the words of a mask if the only condition is that its bit is set, and null otherwise.
 ///
 /// # Safety
 ///
@@ -783,9 +799,10 @@ unsafe fn only_mask(bits: &[Bit], chunk: *const Chunk) -> *const u64 {
     }
 }
 
-/// Prefetches the versions that opening a chunk writes, for the next chunk and a later one.
+/// Prefetches the versions that are written when a chunk is opened: the row versions of `next`, and the column versions of `soon`.
 ///
-/// Row versions are reached through a pointer, so the pointer of the later chunk is prefetched first.
+/// The row versions are behind a pointer, which is stored with the column versions. So the column versions are prefetched one chunk
+/// earlier.
 ///
 /// # Safety
 ///
@@ -809,8 +826,9 @@ pub(super) unsafe fn prefetch_marks<D: QueryData>(next: Option<Prefetch>, soon: 
 
 /// A chunk whose memory is prefetched.
 ///
-/// Hardware prefetching works for long sequential reads. A column of a chunk ends after a few KiB, so the CPU mispredicts the end of
-/// each one. Prefetching the next chunk replaces it, in small steps: a core can only have a limited number of loads in flight.
+/// Hardware prefetching works for long sequential reads. A column of a chunk ends after a few KiB, so the hardware prefetches the
+/// wrong memory at the end of each column. Loops prefetch a later chunk themselves, in small steps, because a core can have only a
+/// limited number of loads in flight.
 #[derive(Clone, Copy)]
 pub(super) struct Prefetch {
     pub(super) memory: NonZero<usize>,
@@ -818,17 +836,18 @@ pub(super) struct Prefetch {
 }
 
 impl Prefetch {
-    /// Returns the mask words with matching rows: one bit for each of the first words, and the last bit for all others.
+    /// Returns one bit for each mask word, set if the word has matching rows. The last bit stands for all words from the 64th on.
     ///
     /// # Safety
     ///
-    /// - the chunk exists, and no other thread writes its enabled bits, unless the match has no conditions
+    /// - the chunk exists
+    /// - no other thread writes its enabled bits, unless the match has no conditions on rows
     #[inline(always)]
     unsafe fn words_with_rows(self, found: &Match) -> u64 {
         if found.bits.is_empty() {
             return u64::MAX;
         }
-        // SAFETY: the chunk exists, and no other thread writes its enabled bits unless the match has no conditions.
+        // SAFETY: the chunk exists. The match has conditions on rows, so that no other thread writes the enabled bits.
         let chunk = unsafe { &*self.chunk };
         let masks = Masks { enabled: &chunk.enabled, changed: &[] };
         (0..chunk.len.div_ceil(u64::BITS)).fold(0, |all, word| {
@@ -838,10 +857,11 @@ impl Prefetch {
     }
 }
 
-/// The last bit of a word.
+/// Index of the last bit of a word.
 const LAST: u32 = u64::BITS - 1;
 
-/// Returns `true` if there are matching rows in the word of this row, by [`words_with_rows`](Prefetch::words_with_rows).
+/// Returns `true` if the mask word of a row has matching rows. `words` is a result of
+/// [`words_with_rows`](Prefetch::words_with_rows).
 #[inline(always)]
 fn has_word(words: u64, row: usize) -> bool {
     words >> (row / WORD).min(LAST as usize) & 1 != 0
@@ -854,7 +874,7 @@ pub(super) fn refuse(error: impl fmt::Display) -> ! {
     panic!("{error}")
 }
 
-/// Returns a result, or panics with the message of its error.
+/// Returns the value of a result, or panics with the message of its error.
 #[inline]
 #[track_caller]
 pub(super) fn succeed<T>(result: Result<T, OutOfMemory>) -> T {
@@ -864,11 +884,11 @@ pub(super) fn succeed<T>(result: Result<T, OutOfMemory>) -> T {
     }
 }
 
-/// Calls a function for the slices of all matching rows of a walk, compiled for several CPU levels.
+/// Calls a function for the slices of all matching rows of a walk, in a loop compiled for several CPU levels.
 ///
 /// # Safety
 ///
-/// - the walk is that of a query of this data, and was made by `writing` unless the data is read-only
+/// - the walk belongs to a query of this data, and was made by `writing` unless the data is read-only
 /// - the walk is used once
 #[inline(always)]
 pub(super) unsafe fn each_slices<'w, D: ChunkData, C: FnMut(D::Slices<'w>)>(
@@ -879,8 +899,8 @@ pub(super) unsafe fn each_slices<'w, D: ChunkData, C: FnMut(D::Slices<'w>)>(
         CpuLevel::V4,
         #[inline(always)]
         move || {
-            // SAFETY: the walk is that of a query of this data, and was made by `writing` unless the data is read-only. The rows of
-            // a run exist, each is yielded once, and the walk has unshared them.
+            // SAFETY: the walk belongs to a query of this data, and was made by `writing` unless the data is read-only. The rows of
+            // a run exist, and each row is yielded once. The walk has unshared the chunks that can be written.
             unsafe {
                 walk.for_each_run::<D, true>(
                     #[inline(always)]
@@ -891,11 +911,11 @@ pub(super) unsafe fn each_slices<'w, D: ChunkData, C: FnMut(D::Slices<'w>)>(
     )
 }
 
-/// Calls a function with the items of each pair of rows, compiled for several CPU levels.
+/// Calls a function with the items of each pair of rows, in a loop compiled for several CPU levels.
 ///
 /// # Safety
 ///
-/// - the walk is that of a query of this data, and was made by `writing` unless the data is read-only
+/// - the walk belongs to a query of this data, and was made by `writing` unless the data is read-only
 /// - the walk is used once
 #[inline(always)]
 pub(super) unsafe fn each_pair<D, C>(walk: &Walk<'_>, mut function: C) -> Result<(), OutOfMemory>
@@ -905,7 +925,7 @@ where
 {
     // All rows are collected before the first is yielded.
     let mut runs = Vec::new();
-    // SAFETY: the walk is that of a query of this data, and was made by `writing` unless the data is read-only.
+    // SAFETY: the walk belongs to a query of this data, and was made by `writing` unless the data is read-only.
     unsafe {
         walk.for_each_run::<D, false>(|fetch, first, end| runs.push((fetch, first, end)))?;
     }
@@ -919,9 +939,10 @@ where
                     let mut begin = row + 1;
                     for &(other_fetch, other_first, other_end) in &runs[at..] {
                         for other in begin.max(other_first)..other_end {
-                            // SAFETY: both rows exist, in chunks that the walk has unshared. They differ, since no row is in two
-                            // runs, and within a run the second comes after the first. No other code uses their data that can be
-                            // written: earlier items are gone, since the function accepts items of any lifetime, however short.
+                            // SAFETY: both rows exist, in chunks that the walk has unshared if they can be written. The rows
+                            // differ: no row is in two runs, and within a run the second row comes after the first. No other code
+                            // uses data of the rows that can be written: the function accepts items of any lifetime, however short,
+                            // so it cannot have kept earlier items.
                             unsafe { function(D::get(fetch, row), D::get(other_fetch, other)) };
                         }
                         begin = 0;

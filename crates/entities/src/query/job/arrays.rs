@@ -27,14 +27,15 @@ use crate::query::parallel::ParallelData;
 use crate::query::terms::{Need, Options, Part};
 use crate::query::walk::refuse;
 
-/// The entities of a query by index, which an ordinary [parallel job](ancho_jobs::ParallelFor) captures.
+/// An array of the entities of a query, which an ordinary [parallel job](ancho_jobs::ParallelFor) captures.
 ///
-/// One array can have several components: each index of the job receives the data of one entity. In a job over batches, an
-/// array has `get_mut` for the indices of the batch, and `get` for any index if it only reads. The indices are those of
-/// [`to_entities`](crate::Query::to_entities). Unity's `ComponentDataArray`, `EntityArray` and `BufferArray`.
+/// One array can have several components: each index of the job receives the data of one entity. In a job over batches, the
+/// function receives a [`QueryArrayBatch`]. Its `get_mut` takes an index of the batch, and its `get`, which read-only data has, any
+/// index. The indices are those of [`to_entities`](crate::Query::to_entities). Unity's `ComponentDataArray`, `EntityArray` and
+/// `BufferArray`.
 ///
-/// The job is scheduled on the world's own [jobs](Self::jobs), and waits for jobs that conflict with the array's data, as every
-/// job over entities does.
+/// The job must be scheduled on the world's own [job scheduler](Self::jobs). Like every job over entities, it waits for jobs that
+/// conflict with its data.
 ///
 /// # Examples
 ///
@@ -86,40 +87,40 @@ pub struct ArrayHeld<D> {
     of: PhantomData<fn(D) -> D>,
 }
 
-/// View of a [`QueryArray`] in a batch of indices.
+/// View of a [`QueryArray`] in one batch of a parallel job.
 pub struct QueryArrayBatch<'v, D: QueryData> {
     rows: &'v Rows,
     /// Indices of the batch.
     batch: Range<usize>,
-    /// Indices of the chunk of the last entity, and its fetch.
+    /// Indices of the entities in the chunk that was used last. `fetch` is the fetch of that chunk.
     recent: Range<usize>,
     fetch: Option<D::Fetch>,
 }
 
 impl<'w, D> QueryArray<'w, D> {
-    /// Returns the count of entities.
+    /// Returns the number of entities in the array.
     pub fn len(&self) -> usize {
         self.rows.get().all
     }
 
-    /// Returns whether there are no entities.
+    /// Returns `true` if the array has no entities.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Returns the jobs of the world, on which a job with this array is scheduled.
+    /// Returns the job scheduler of the world. A job with this array must be scheduled on it.
     pub fn jobs(&self) -> &'w JobScheduler {
         self.jobs.scheduler()
     }
 }
 
 impl<'v, D: QueryData> QueryArrayBatch<'v, D> {
-    /// Returns the count of entities in the whole array.
+    /// Returns the number of entities in the whole array.
     pub fn len(&self) -> usize {
         self.rows.all
     }
 
-    /// Returns whether the whole array is empty.
+    /// Returns `true` if the whole array is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -129,26 +130,26 @@ impl<'v, D: QueryData> QueryArrayBatch<'v, D> {
         self.batch.clone()
     }
 
-    /// Returns the data of an index, of this batch or another.
+    /// Returns the data of the entity at an index, in this batch or in another.
     ///
     /// # Panics
     ///
-    /// With A0077 if the index is not below the count of entities.
+    /// With A0077 if the index is out of bounds.
     #[track_caller]
     pub fn get(&mut self, index: usize) -> D::Item<'v>
     where
         D: ReadOnlyData,
     {
         self.check(index);
-        // SAFETY: the index is below the count, and the data is read-only.
+        // SAFETY: the index is in bounds, and the data is read-only.
         unsafe { self.row(index) }
     }
 
-    /// Returns the data of an index of the batch, for writing.
+    /// Returns the data of the entity at an index of this batch, for writing.
     ///
     /// # Panics
     ///
-    /// With A0077 if the index is not below the count of entities, or is in another batch, which another thread may use.
+    /// With A0077 if the index is out of bounds, or in another batch, which another thread may use.
     #[inline]
     #[track_caller]
     pub fn get_mut(&mut self, index: usize) -> D::Item<'_> {
@@ -161,7 +162,7 @@ impl<'v, D: QueryData> QueryArrayBatch<'v, D> {
             self.batch.end.saturating_sub(1),
             type_name::<D>()
         );
-        // SAFETY: the index is below the count and in this batch, which is borrowed mutably.
+        // SAFETY: the index is in bounds and in this batch, which is borrowed mutably.
         unsafe { self.row(index) }
     }
 
@@ -175,26 +176,26 @@ impl<'v, D: QueryData> QueryArrayBatch<'v, D> {
         );
     }
 
-    /// Returns the data of an index.
+    /// Returns the data of the entity at an index.
     ///
     /// # Safety
     ///
-    /// - the index is below the count of entities
-    /// - nothing else uses what can be written of it for the lifetime
+    /// - the index is less than the number of entities
+    /// - no other code uses data of the entity that can be written for the lifetime
     #[inline]
     unsafe fn row<'i>(&mut self, index: usize) -> D::Item<'i> {
         let fetch = match self.fetch {
             Some(fetch) if self.recent.contains(&index) => fetch,
             _ => self.find(index),
         };
-        // SAFETY: the chunk has the row, and nothing else uses its data that can be written for the lifetime.
+        // SAFETY: the chunk has the row, and no other code uses data of the row that can be written for the lifetime.
         unsafe { D::get(fetch, index - self.recent.start) }
     }
 
-    /// Moves to the chunk of an index.
+    /// Fetches from the chunk of the entity at an index, and stores the fetch for later calls.
     #[inline(never)]
     fn find(&mut self, index: usize) -> D::Fetch {
-        // SAFETY: the rows were taken whole, for this data.
+        // SAFETY: the rows were collected for this data and taken whole, and only the fetch of the batch is used.
         let batch = unsafe { self.rows.open::<D>(self.rows.batch_of(index)) };
         self.recent = batch.found_numbers.clone();
         *self.fetch.insert(batch.fetch)
@@ -202,10 +203,10 @@ impl<'v, D: QueryData> QueryArrayBatch<'v, D> {
 }
 
 // SAFETY:
-// - the uses of the rows are declared, as uses of the world
-// - the world is borrowed for the lifetime: mutably, if something is written
-// - everything that the views reach lives as long as the world; the world completes its jobs before it is dropped, and the jobs
-//   that conflict before it changes anything
+// - `declare` declares all resources of the world that the rows use
+// - the world is borrowed for the lifetime: mutably if the job writes components
+// - all memory that the views access lives as long as the world; the world completes its jobs before it is dropped, and completes
+//   the jobs that conflict before it changes anything
 unsafe impl<D: ParallelData + 'static> JobData for QueryArray<'_, D> {
     type Held = ArrayHeld<D>;
     type Whole<'v> = QueryArrayBatch<'v, D>;
@@ -226,14 +227,14 @@ unsafe impl<D: ParallelData + 'static> JobData for QueryArray<'_, D> {
     const SETTLES: bool = D::MARKS;
 
     unsafe fn settle(held: &mut ArrayHeld<D>) {
-        // Marks when everything is written. No job reads the versions before.
-        // SAFETY: the rows were taken whole, for this data, and no other job uses what it writes.
+        // Chunks are marked after all values are written. No other job reads the versions before that.
+        // SAFETY: the rows were collected for this data and taken whole, and no other job uses data that this job writes.
         unsafe { held.rows.get().mark_taken::<D>() };
     }
 }
 
-// SAFETY: everything that `JobData` requires holds. Only indices of the batch are yielded for writing. Data whose batches would
-// write bits of one word is refused.
+// SAFETY: the implementation of `JobData` fulfils its contract. Each batch yields only the data of its own indices for writing.
+// `into_array` rejects data that writes enabled bits, because two batches could write bits of one word.
 unsafe impl<D: ParallelData + 'static> ParallelJobData for QueryArray<'_, D> {
     type Batch<'v> = QueryArrayBatch<'v, D>;
     type Item<'b> = D::Item<'b>;
@@ -261,7 +262,8 @@ unsafe impl<D: ParallelData + 'static> ParallelJobData for QueryArray<'_, D> {
 
     #[inline(always)]
     fn item<'b>(batch: &'b mut QueryArrayBatch<'_, D>, offset: usize) -> D::Item<'b> {
-        // The method is public, so that the offset can be any number. A sum that wraps is below the first index.
+        // The method is public, so the offset can be any number. If the sum wraps, it is less than the first index, and `get_mut`
+        // panics.
         batch.get_mut(batch.batch.start.wrapping_add(offset))
     }
 }
@@ -278,24 +280,25 @@ impl<D: QueryData> fmt::Debug for QueryArrayBatch<'_, D> {
     }
 }
 
-/// Jobs that copy entities or components to lists, for later jobs, and back.
+/// Arrays of entities, and jobs that copy entities or components to lists and back.
 ///
-/// They do the same as [`to_entities`](crate::Query::to_entities), [`to_components`](crate::Query::to_components) and
-/// [`copy_from`](crate::Query::copy_from), when the job runs: filters are evaluated then. Until a job is completed, only
-/// later jobs can use its list. Lists of one query have the same order, if nothing changes between two jobs.
+/// The jobs do the same as [`to_entities`](crate::Query::to_entities), [`to_components`](crate::Query::to_components) and
+/// [`copy_from`](crate::Query::copy_from). Filters are evaluated when the job runs. Until the job is completed, only later jobs can
+/// use its list. Two lists of one query have the same order if no entity or component changes between the two jobs.
 impl<'w, D: QueryData> QueryJob<'w, D> {
     /// Converts the query into an array of its entities, which an ordinary parallel job captures. See [`QueryArray`].
     ///
     /// # Panics
     ///
-    /// With A0076 if the query depends on enabled state or changes; or if chunks are shared with a fork, and memory for copies
-    /// runs out.
+    /// With A0076 if the query filters by enabled state or by change, or if its data writes enabled state or has an optional
+    /// enableable component. Also if chunks are shared with a fork, and memory for copies runs out.
     #[track_caller]
     pub fn into_array(self) -> QueryArray<'w, D>
     where
         D: ParallelData,
     {
-        // The enabled state of an optional part is read for each entity, in any batch, while another batch may write it.
+        // Enabled bits of several batches share a word. `asks` is true if a batch would write them, or read them for an optional
+        // part.
         let plan = &self.query.matched.plan;
         let ignores = plan.options.has(Options::IGNORE_ENABLED);
         let asks = |part: &Part| {
@@ -321,8 +324,8 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
     /// Schedules a job that copies the matching entities to a list, in the order of
     /// [`to_entities`](crate::Query::to_entities).
     ///
-    /// The list is cleared first. Jobs that write the query's data do not conflict, since the job does not use it. Unity's
-    /// `ToEntityListAsync`.
+    /// The list is cleared first. Jobs that write the query's data do not conflict with this job, which does not use the data.
+    /// Unity's `ToEntityListAsync`.
     ///
     /// # Panics
     ///
@@ -404,8 +407,8 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
             each_chunk(rows, count, |chunk| {
                 let column = Column::<T>::of(chunk.chunk);
                 chunk.each_run(|run| {
-                    // SAFETY: these are rows of the chunk. Every write to them waits for the job, which has declared that it
-                    // reads them.
+                    // SAFETY: these are rows of the chunk. The job has declared that it reads the values, so that every write to
+                    // them waits for the job.
                     let values = unsafe { column.values(run) };
                     list.reserve(values.len());
                     list.extend(values.iter().cloned());
@@ -415,16 +418,16 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
     }
 
     /// Schedules a job that copies values of a component to the entities, in the order of
-    /// [`to_entities`](crate::Query::to_entities). The component counts as changed from then on.
+    /// [`to_entities`](crate::Query::to_entities).
     ///
-    /// The values are the elements of a list or an array, which earlier jobs may still fill. Unity's
-    /// `CopyFromComponentDataListAsync`.
+    /// The values are the elements of a list or an array, which earlier jobs may still be filling. The component counts as changed
+    /// when the job has run. Unity's `CopyFromComponentDataListAsync`.
     ///
     /// # Panics
     ///
     /// With the codes of [`QueryJob`], and with A0135 unless the query's data has the component for writing.
     ///
-    /// The job panics with A0060, and writes nothing, unless there are as many values as entities when it runs.
+    /// The job panics with A0060, and writes no value, if the number of values differs from the number of entities when it runs.
     ///
     /// # Examples
     ///
@@ -463,13 +466,14 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
             let mut rest = values;
             each_chunk(rows, count, |chunk| {
                 let column = Column::<T>::of(chunk.chunk);
-                // SAFETY: every other use of the values, or of their versions, waits for the job, which has declared that it
-                // writes them. Versions were written out, since the query's data marks.
+                // SAFETY: the job has declared that it writes the values, so that every other use of the values and of their
+                // versions waits for the job. The versions of all columns were written out, because the query's data can be
+                // written.
                 unsafe { chunk.chunk.begin_writing(column.number, rows.version) };
                 chunk.each_run(|run| {
                     let (now, later) = rest.split_at(run.len());
-                    // SAFETY: every other use of the values waits for the job. These are rows of the chunk, which was unshared
-                    // when the job was scheduled.
+                    // SAFETY: these are rows of the chunk, which was unshared when the job was scheduled. Every other use of the
+                    // values waits for the job.
                     unsafe { column.write(run.start, now) };
                     rest = later;
                 });
@@ -477,15 +481,15 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
         })
     }
 
-    /// Returns the type of a component that the query's data has, for writing or in any way.
+    /// Returns the type of a component after checking that the query's data has it, for writing if `to_change` is set.
     ///
     /// # Panics
     ///
-    /// With A0135.
+    /// With A0135 if the query's data does not have the component, or only for reading.
     #[track_caller]
     fn require<T: Component>(&self, to_change: bool) -> ComponentType {
         let component = ComponentType::of::<T>();
-        // The plan of a descriptor can name components for writing that its data does not.
+        // The plan of a `QueryDescriptor` can name components for writing, but its data, `Entity`, writes none.
         let can_write = D::WRITES || !to_change;
         if !can_write || !self.query.matched.plan.gives(component, to_change) {
             refuse(EntityError::NotGiven { component, to_change });
@@ -494,10 +498,10 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
     }
 }
 
-/// Calls a function for each chunk, as a batch of no data.
+/// Calls a function for each chunk, opened as a batch of `()`.
 fn each_chunk(rows: &Rows, count: usize, mut function: impl FnMut(OpenBatch<'_, ()>)) {
     for at in 0..count {
-        // SAFETY: the rows are prepared for no data, of which nothing can be written.
+        // SAFETY: the rows are prepared for `()`, which may be opened more than once.
         function(unsafe { rows.open::<()>(at) });
     }
 }

@@ -15,9 +15,9 @@ use crate::version::Version;
 
 /// The chunk that a [`ChunkJob`](crate::ChunkJob) or an [`EntityJob`](crate::EntityJob) is called for.
 ///
-/// The job reads the chunk's entities, shared values and order version freely. Values and versions of components are accessible
-/// if the query's data has the component, since only then other jobs wait: chunk components as `&PerChunk<T>` or `&mut
-/// PerChunk<T>`.
+/// The entities, the shared values and the order version of the chunk can always be read. Values and versions of a component can be
+/// accessed only if the query's data has the component, because only then conflicting jobs wait. For a chunk component, the data
+/// has to have `&PerChunk<T>` or `&mut PerChunk<T>`.
 ///
 /// # Examples
 ///
@@ -62,48 +62,49 @@ impl<'c, D: QueryData> ChunkInJob<'c, D> {
         Self { batch }
     }
 
-    /// Returns the index of the chunk among all chunks of the matching archetypes, without filters by change, enabled state and
-    /// shared values. The indices of the chunks that a job is called for can have gaps.
+    /// Returns the index of the chunk among all chunks of the matching archetypes.
     ///
-    /// It is below [`count_chunks_unfiltered`](crate::Query::count_chunks_unfiltered). Unity's `unfilteredChunkIndex`.
+    /// Chunks that a filter by change, enabled state or shared value excludes are counted too, so the indices of the chunks that a
+    /// job is called for can have gaps. The index is less than [`count_chunks_unfiltered`](crate::Query::count_chunks_unfiltered).
+    /// Unity's `unfilteredChunkIndex`.
     pub fn index(&self) -> usize {
         self.batch.chunk_number
     }
 
-    /// Returns the indices of the chunk's entities among all entities that match.
+    /// Returns the indices that the chunk's matching entities have among all entities that match.
     pub fn in_query(&self) -> Range<usize> {
         self.batch.found_numbers.clone()
     }
 
-    /// Returns the count of entities in the chunk, matching or not. It is never zero.
+    /// Returns the number of entities in the chunk, including entities that do not match. The number is never zero.
     #[expect(clippy::len_without_is_empty, reason = "there are no empty chunks")]
     pub fn len(&self) -> usize {
         self.batch.chunk.len as usize
     }
 
-    /// Returns the entities of the chunk, matching or not.
+    /// Returns the entities of the chunk, including entities that do not match.
     pub fn entities(&self) -> &[Entity] {
         self.batch.chunk.entities()
     }
 
-    /// Returns whether all entities of the chunk match, because no component in the conditions is enableable.
+    /// Returns `true` if no condition of the query depends on single entities, so that all entities of the chunk match.
     pub fn is_whole(&self) -> bool {
         self.batch.found.bits.is_empty()
     }
 
-    /// Returns whether the chunk's archetype has all components of a set: `T`, `PerChunk<T>`, `Shared<T>`, or a tuple.
+    /// Returns `true` if the chunk's archetype has all components of a set: `T`, `PerChunk<T>`, `Shared<T>`, or a tuple.
     pub fn has<S: ComponentSet>(&self) -> bool {
         let (shape, mut has) = (self.batch.chunk.shape(), true);
         S::types(&mut |ty| has &= shape.has(ty));
         has
     }
 
-    /// Returns the chunk's value of a shared component, or `None` if its archetype does not have it.
+    /// Returns the chunk's value of a shared component, or `None` if the archetype does not have the component.
     pub fn shared<T: SharedComponent>(&self) -> Option<&T> {
         self.batch.shared_value(ComponentType::of_shared::<T>())?.downcast_ref()
     }
 
-    /// Returns the chunk's value of a [chunk component](crate::PerChunk), or `None` if its archetype does not have it.
+    /// Returns the chunk's value of a [chunk component](crate::PerChunk), or `None` if the archetype does not have the component.
     ///
     /// # Panics
     ///
@@ -113,9 +114,10 @@ impl<'c, D: QueryData> ChunkInJob<'c, D> {
         self.batch.chunk_value()
     }
 
-    /// Returns the chunk's value of a [chunk component](crate::PerChunk) for writing, or `None` if its archetype does not have it.
+    /// Returns the chunk's value of a [chunk component](crate::PerChunk) for writing, or `None` if the archetype does not have the
+    /// component.
     ///
-    /// The chunk counts as changed, in all that the query can write.
+    /// The chunk then counts as changed, in all components that the query can write.
     ///
     /// # Panics
     ///
@@ -125,13 +127,13 @@ impl<'c, D: QueryData> ChunkInJob<'c, D> {
         self.batch.chunk_value_mut()
     }
 
-    /// Returns the version of the last write to a component in the chunk, or `None` if its archetype does not have it.
+    /// Returns the version of the last write to a component in the chunk, or `None` if the archetype does not have the component.
     ///
-    /// Writes of the job itself count when it is done.
+    /// Writes of the job itself are included only after the job is done.
     ///
     /// # Panics
     ///
-    /// With A0135 unless the query's data has the component, with a value, or the query filters by its change.
+    /// With A0135 unless the query's data has the component, with a value, or the query filters by changes of the component.
     #[track_caller]
     pub fn change_version<T: Component>(&self) -> Option<Version> {
         let ty = ComponentType::of::<T>();
@@ -140,29 +142,31 @@ impl<'c, D: QueryData> ChunkInJob<'c, D> {
         Some(self.batch.chunk.versions.version(found.column))
     }
 
-    /// Returns whether a component was written in the chunk since a version. `false` if its archetype does not have it.
+    /// Returns `true` if a component was written in the chunk since a version, and `false` if the archetype does not have the
+    /// component.
     ///
     /// # Panics
     ///
-    /// As [`change_version`](Self::change_version).
+    /// With A0135 for the reasons of [`change_version`](Self::change_version).
     #[track_caller]
     pub fn did_change<T: Component>(&self, since: Version) -> bool {
         self.change_version::<T>().is_some_and(|version| version.is_newer_than(since))
     }
 
-    /// Returns the version of the last structural change of the chunk: an entity was added or removed.
+    /// Returns the version of the last time that an entity was added to the chunk or removed from it.
     pub fn order_version(&self) -> Version {
         self.batch.chunk.order_version
     }
 }
 
 impl<D: ParallelData + ChunkData> ChunkInJob<'_, D> {
-    /// Calls a function with slices of contiguous entities that match: once if [all](Self::is_whole) match.
+    /// Calls a function with slices of each run of contiguous matching entities. The function is called once if all entities
+    /// [match](Self::is_whole).
     pub fn for_each_run(&mut self, mut function: impl FnMut(D::Slices<'_>)) {
         self.for_each_run_at(|slices, _| function(slices));
     }
 
-    /// Calls a function with slices of contiguous entities that match, and with their rows in the chunk.
+    /// Calls a function with slices of each run of contiguous matching entities, and with their rows in the chunk.
     pub fn for_each_run_at(&mut self, function: impl FnMut(D::Slices<'_>, Range<usize>)) {
         self.batch.note_yielded();
         self.batch.each_slices(function);

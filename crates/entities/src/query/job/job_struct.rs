@@ -9,23 +9,25 @@ use crate::query::batch::Divide;
 use crate::query::data::{ChunkData, QueryData};
 use crate::query::parallel::ParallelData;
 
-/// Indices of the entity that a job is called for.
+/// Indices of the entity that an [`EntityJob`] is called for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EntityAt {
-    /// Index among all entities that match, from zero on, in the order of the chunks. Unity's `EntityIndexInQuery`.
+    /// Index among all entities that match, starting with zero, in the order of the chunks. Unity's `EntityIndexInQuery`.
     pub in_query: usize,
-    /// Row in the chunk, also counting entities that do not match. Unity's `EntityIndexInChunk`.
+    /// Row in the chunk. Entities that do not match are counted too. Unity's `EntityIndexInChunk`.
     pub row: usize,
-    /// Index among the entities of the chunk that match: the entity's element in each container that the job writes.
+    /// Index among the entities of the chunk that match. In each container that the job writes, the entity has the element with
+    /// this index.
     pub in_batch: usize,
-    /// Index of the chunk: see [`ChunkInJob::index`]. Unity's `ChunkIndexInQuery`.
+    /// Index of the chunk, as returned by [`ChunkInJob::index`]. Unity's `ChunkIndexInQuery`.
     pub chunk: usize,
 }
 
 /// A job as a struct that is called for each entity. Unity's `IJobEntity`.
 ///
-/// The fields are captures: tokens of containers, [lookups](crate::JobLookup) and plain values, as for
-/// [`ParallelFor`](ancho_jobs::ParallelFor). The job is scheduled on a query of [`Self::Query`].
+/// The fields are captures: tokens of containers, [lookups](crate::JobLookup) and plain values, as in a
+/// [`ParallelFor`](ancho_jobs::ParallelFor). [`QueryJob::schedule_job`] and [`QueryJob::schedule_job_parallel`] schedule the job,
+/// on a query of [`Self::Query`].
 ///
 /// # Examples
 ///
@@ -89,11 +91,11 @@ pub trait EntityJob: ParallelJobStruct {
 
 /// A job as a struct that is called for each chunk. Unity's `IJobChunk`.
 ///
-/// It is called once for each chunk with matching entities. A chunk counts as changed if the job fetches
+/// The job is called once for each chunk with matching entities. A chunk counts as changed if the job fetches
 /// [values](ChunkInJob::for_each_run) that it can write.
 ///
-/// Captured containers are indexed by [chunk](ChunkInJob::index): of each container that the job writes, a chunk receives the one
-/// element of its index, as a slice of one. The container has an element for each of the
+/// Captured containers are indexed by [chunk](ChunkInJob::index): for each container that the job writes, a chunk receives the
+/// element at the chunk's index, as a slice of length one. The container needs an element for each of the
 /// [chunks](crate::Query::count_chunks_unfiltered) of the query. To write an element for each entity, use [`EntityJob`].
 ///
 /// # Examples
@@ -195,13 +197,13 @@ fn whole_chunk<J: ChunkJob>(work: BatchWork<'_, '_, J::Query, J::Data>) {
     J::execute(&mut J::batch(captures), ChunkInJob::new(batch));
 }
 
-/// Job structs.
+/// Methods that schedule or run job structs.
 ///
-/// All panic with the codes of [`QueryJob`]. Those of an [`EntityJob`] panic with A0010 if a written container has fewer elements
-/// than the query has entities. Those of a [`ChunkJob`] panic with A0158 if it has fewer elements than the query has
-/// [chunks](crate::Query::count_chunks_unfiltered).
+/// All of them panic with the codes of [`QueryJob`]. The methods for an [`EntityJob`] panic with A0010 if a container that the job
+/// writes has fewer elements than the query has entities. The methods for a [`ChunkJob`] panic with A0158 if a container that the
+/// job writes has fewer elements than the query has [chunks](crate::Query::count_chunks_unfiltered).
 impl<D: ParallelData + 'static> QueryJob<'_, D> {
-    /// Schedules an [`EntityJob`] of one thread, in the order of the chunks.
+    /// Schedules an [`EntityJob`] on one thread. Chunks are processed in order.
     #[track_caller]
     pub fn schedule_job<J: EntityJob<Query = D>>(self, job: J) -> JobHandle {
         self.entity_task(job).schedule(|whole| {
@@ -209,7 +211,7 @@ impl<D: ParallelData + 'static> QueryJob<'_, D> {
         })
     }
 
-    /// Schedules an [`EntityJob`] of all threads. Each chunk is processed by one thread.
+    /// Schedules an [`EntityJob`] on all threads. Each chunk is processed by one thread.
     #[track_caller]
     pub fn schedule_job_parallel<J: EntityJob<Query = D>>(self, job: J) -> JobHandle {
         let task = self.entity_task(job);
@@ -220,7 +222,7 @@ impl<D: ParallelData + 'static> QueryJob<'_, D> {
     ///
     /// # Panics
     ///
-    /// Also if the job panics.
+    /// If the job panics, or for the reasons of [`schedule_job`](Self::schedule_job).
     #[track_caller]
     pub fn run_job<J: EntityJob<Query = D>>(self, job: J) {
         self.entity_task(job).run(|whole| {
@@ -228,7 +230,7 @@ impl<D: ParallelData + 'static> QueryJob<'_, D> {
         });
     }
 
-    /// Schedules a [`ChunkJob`] of one thread, in the order of the chunks.
+    /// Schedules a [`ChunkJob`] on one thread. Chunks are processed in order.
     #[track_caller]
     pub fn schedule_chunk_job<J: ChunkJob<Query = D>>(self, job: J) -> JobHandle {
         self.chunk_task(job).schedule(|whole| {
@@ -236,7 +238,7 @@ impl<D: ParallelData + 'static> QueryJob<'_, D> {
         })
     }
 
-    /// Schedules a [`ChunkJob`] of all threads.
+    /// Schedules a [`ChunkJob`] on all threads. Each chunk is processed by one thread.
     #[track_caller]
     pub fn schedule_chunk_job_parallel<J: ChunkJob<Query = D>>(self, job: J) -> JobHandle {
         let task = self.chunk_task(job);
@@ -247,7 +249,7 @@ impl<D: ParallelData + 'static> QueryJob<'_, D> {
     ///
     /// # Panics
     ///
-    /// Also if the job panics.
+    /// If the job panics, or for the reasons of [`schedule_chunk_job`](Self::schedule_chunk_job).
     #[track_caller]
     pub fn run_chunk_job<J: ChunkJob<Query = D>>(self, job: J) {
         self.chunk_task(job).run(|whole| {

@@ -26,10 +26,10 @@ use crate::manager::{Jobs, Resource, ResourceUse};
 use crate::storage::{Chunk, Location, PageView, SlotView};
 use crate::version::Version;
 
-/// A [`Lookup`] that a job captures, from [`Lookup::into_job`]. The job's function receives a [`JobLookupView`].
+/// A [`Lookup`] that a job can capture, returned by [`Lookup::into_job`]. The job's function receives a [`JobLookupView`].
 ///
-/// Any job can capture a lookup that only reads. A job of one thread can capture one that writes. A parallel job cannot, since
-/// two threads could receive the same entity:
+/// Any job can capture a read-only lookup. A job on one thread can capture a lookup that writes. A parallel job cannot, because two
+/// threads could look up the same entity:
 ///
 /// ```compile_fail,E0277
 /// use ancho_entities::{Component, Entity, Lookup, Query, World};
@@ -47,7 +47,7 @@ use crate::version::Version;
 /// });
 /// ```
 ///
-/// [`unchecked`](Self::unchecked) lifts the restriction: then the threads must use different entities.
+/// [`unchecked`](Self::unchecked) lifts the restriction. The threads must then use different entities.
 ///
 /// # Examples
 ///
@@ -64,7 +64,7 @@ pub struct JobLookup<'w, D, M = ()> {
 /// Marks a type as invariant in `T`.
 type Invariant<T> = PhantomData<fn(T) -> T>;
 
-/// The mode of a [`JobLookup`] whose threads must use different entities, from [`JobLookup::unchecked`].
+/// The mode of a [`JobLookup`] after [`JobLookup::unchecked`]. The threads of its job must use different entities.
 #[derive(Clone, Copy, Debug)]
 pub struct Unchecked;
 
@@ -90,10 +90,10 @@ where
 {
     /// Converts the lookup into one that a job can capture.
     ///
-    /// The job waits for jobs that conflict with the lookup, and later jobs wait for it. Structural changes on the world's thread
-    /// wait for the job, whichever entities they are about.
+    /// The job waits for jobs that conflict with the lookup, and later jobs that conflict wait for this job. All structural changes
+    /// on the world's thread wait for the job, whichever entities they change.
     ///
-    /// A lookup of a component that the job's query writes is refused when the world is [split](crate::EntityManager::split).
+    /// If the job's query writes a component of the lookup, [splitting](crate::EntityManager::split) the world panics.
     ///
     /// # Examples
     ///
@@ -122,7 +122,7 @@ where
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
-    /// A job of one thread can write:
+    /// A lookup that writes, in a job on one thread:
     ///
     /// ```
     /// use ancho_entities::{Component, Entity, Lookup, Query, World};
@@ -145,7 +145,7 @@ where
     /// ```
     pub fn into_job(self) -> JobLookup<'w, D::Static> {
         let (entities, matched, meets) = self.into_parts();
-        // SAFETY: the manager is borrowed for the lifetime, and views have no mutable references to its jobs or its storage.
+        // SAFETY: the manager is borrowed for the lifetime, and views have no mutable references to its jobs or to its storage.
         let (jobs, storage) =
             unsafe { (&(*entities.as_ptr()).jobs, &(*entities.as_ptr()).storage) };
         let mut pooled = jobs.lookups().take();
@@ -183,12 +183,12 @@ where
 }
 
 impl<'w, D> JobLookup<'w, D> {
-    /// Lets a parallel job capture a lookup that writes. The threads have to use different entities.
+    /// Allows a parallel job to capture a lookup that writes. The threads must use different entities.
     ///
-    /// Unity's `NativeDisableParallelForRestriction`. Chunks of which data was returned count as changed, with all their
-    /// rows.
+    /// Unity's `NativeDisableParallelForRestriction`. If data of a chunk was returned for writing, all rows of the chunk count as
+    /// changed.
     ///
-    /// Safe to call: [`JobLookupView::get_unchecked`] has the safety requirements.
+    /// This method is safe. [`JobLookupView::get_unchecked`] is unsafe and has the requirements.
     ///
     /// # Examples
     ///
@@ -227,11 +227,11 @@ impl<D> LookupHeld<D> {
 /// The mode of a [`JobLookup`]: `()` or [`Unchecked`].
 #[expect(unnameable_types, reason = "there are two modes")]
 pub trait Mode {
-    /// Chunks are marked when the job is done, not when data is returned.
+    /// True if chunks are marked as changed when the job is done, and not when data is returned.
     const MARKS_LATE: bool;
 }
 
-/// A [`Mode`] in which several threads can have views of a [`JobLookup`] of this data.
+/// A [`Mode`] in which several threads can have views of a [`JobLookup`] of `D`.
 #[diagnostic::on_unimplemented(
     message = "a parallel job cannot capture a lookup of `{D}`, which writes",
     label = "two threads could look up the same entity",
@@ -254,12 +254,12 @@ impl Mode for Unchecked {
 }
 
 // SAFETY:
-// - everything that the view reads and writes is declared, as uses of the world, the entity table included
-// - the world is borrowed for the lifetime: mutably, if something is written
-// - everything that the view reaches lives as long as the world; the world completes its jobs before it is dropped, and the
-//   jobs that conflict before it changes anything
-// - the view is the only one, and `get_mut` borrows it mutably; the unchecked view has no safe method that returns something that
-//   can be written
+// - `declare` declares all resources of the world that the view reads and writes, including the entity table
+// - the world is borrowed for the lifetime: mutably if the lookup writes
+// - all memory that the view accesses lives as long as the world; the world completes its jobs before it is dropped, and completes
+//   the jobs that conflict before it changes anything
+// - a view that writes is the job's only view, and `get_mut` borrows it mutably; the unchecked view has no safe method that returns
+//   data that can be written
 unsafe impl<D: ParallelData + 'static, M: Mode> JobData for JobLookup<'_, D, M> {
     type Held = LookupHeld<D>;
     type Whole<'v> = JobLookupView<'v, D, M>;
@@ -294,8 +294,8 @@ unsafe impl<D: ParallelData + 'static, M: Mode> JobData for JobLookup<'_, D, M> 
     }
 }
 
-// SAFETY: everything that `JobData` requires holds. Threads only read through their views, or call `get_unchecked`, which requires
-// that they use different entities.
+// SAFETY: the implementation of `JobData` fulfils its contract. Threads only read through their views, or call `get_unchecked`,
+// which requires that they use different entities.
 unsafe impl<D: ParallelData + 'static, M: ParallelMode<D>> ParallelJobData for JobLookup<'_, D, M> {
     type Batch<'v> = JobLookupView<'v, D, M>;
     type Item<'b> = JobLookupView<'b, D, M>;
@@ -327,7 +327,7 @@ unsafe impl<D: ParallelData + 'static, M: ParallelMode<D>> ParallelJobData for J
 }
 
 impl<'v, D: QueryData> JobLookupView<'v, D> {
-    /// Returns the data of an entity, or `None` if the entity does not exist or does not have it.
+    /// Returns the data of an entity, or `None` if the entity does not exist or does not have the data.
     #[inline]
     pub fn get(&self, entity: Entity) -> Option<D::Item<'v>>
     where
@@ -337,25 +337,25 @@ impl<'v, D: QueryData> JobLookupView<'v, D> {
         unsafe { self.item(entity) }
     }
 
-    /// Returns the data of an entity for writing, or `None` if the entity does not exist or does not have it.
+    /// Returns the data of an entity for writing, or `None` if the entity does not exist or does not have the data.
     ///
-    /// The data counts as changed from now on.
+    /// The data counts as changed, whether or not it is written.
     #[inline]
     pub fn get_mut(&mut self, entity: Entity) -> Option<D::Item<'_>> {
-        // SAFETY: if something can be written, this is the job's only view, which is not `Copy`, and it is borrowed mutably as long
-        // as the data is.
+        // SAFETY: if the data can be written, this is the job's only view, which is not `Copy`, and it is borrowed mutably as long
+        // as the item lives.
         unsafe { self.item(entity) }
     }
 
-    /// Marks the data of an entity that can be written, and returns the data.
+    /// Returns the data of an entity. Marks it as changed first if it can be written.
     ///
     /// # Safety
     ///
     /// - the data is read-only, or no other code uses it for the lifetime
     #[inline(always)]
     unsafe fn item<'i>(&self, entity: Entity) -> Option<D::Item<'i>> {
-        // SAFETY: the memory was filled for this data, and the row exists. No job writes data that is declared as read, and no other
-        // code uses data that can be written.
+        // SAFETY: the memory was filled for this data, and the row exists. No job writes data that is declared as read, and no
+        // other code uses data that can be written.
         unsafe {
             let (fetch, at) = self.finder.find::<D>(entity)?;
             if D::MARKS {
@@ -368,10 +368,11 @@ impl<'v, D: QueryData> JobLookupView<'v, D> {
         }
     }
 
-    /// Returns the data of entities in order, `None` for each entity that does not exist or does not have it.
+    /// Returns an iterator over the data of entities, in their order. Yields `None` for an entity that does not exist or does not
+    /// have the data.
     ///
-    /// For entities in random order this takes a fraction of the time of [`get`](Self::get) for each: the next entities are
-    /// prefetched.
+    /// For entities in random order, this takes a fraction of the time of a [`get`](Self::get) for each entity, because the next
+    /// entities are prefetched.
     ///
     /// # Examples
     ///
@@ -397,7 +398,8 @@ impl<'v, D: QueryData> JobLookupView<'v, D> {
     {
         let mut entities = entities.into_iter().fuse();
         let mut ahead = Ahead::<D> { next: [Entity::NULL; AHEAD], found: [None; AHEAD], at: 0 };
-        // The first entities are prefetched before one is returned. After the last, the null entity takes their place.
+        // The first entities are prefetched before the first item is returned. After the last entity, null entities take the place
+        // of further entities.
         let mut left = 0;
         for at in 0..2 * AHEAD {
             let entity = entities.next();
@@ -421,8 +423,8 @@ impl<'v, D: QueryData> JobLookupView<'v, D> {
 
     /// Returns the chunk number and the row of an entity, or `None` if the entity does not exist or does not have the data.
     ///
-    /// A lookup of [`Entity`] finds every entity. Unity's `EntityStorageInfoLookup` in a job;
-    /// [`StorageInfo::chunk_number`](crate::StorageInfo::chunk_number) is the same number.
+    /// The chunk number is that of [`StorageInfo::chunk_number`](crate::StorageInfo::chunk_number). A lookup of [`Entity`] finds
+    /// every entity. Unity's `EntityStorageInfoLookup` in a job.
     ///
     /// # Examples
     ///
@@ -450,34 +452,33 @@ impl<'v, D: QueryData> JobLookupView<'v, D> {
         Some((at.chunk, at.row as usize))
     }
 
-    /// Returns whether the data was written in the entity's chunk since a version. `false` if the entity does not exist or does
-    /// not have it.
+    /// Returns `true` if the data was written in the entity's chunk since a version, and `false` if the entity does not exist or
+    /// does not have the data.
     ///
-    /// A write to another entity of the chunk counts, too, unless the component [tracks
-    /// changes](crate::Component::TRACK_CHANGES) by entity. Writes of the job's own query count from the start of the job, or
-    /// from its end if the job is a struct.
+    /// A write to another entity of the chunk counts too, unless the component [tracks changes](crate::Component::TRACK_CHANGES) by
+    /// entity. Writes of the job's own query count from the start of the job, or from its end if the job is a struct.
     pub fn did_change(&self, entity: Entity, since: Version) -> bool
     where
         D: ReadOnlyData,
     {
         // SAFETY: the memory was filled for this data.
         let Some((_, at)) = (unsafe { self.finder.find::<D>(entity) }) else { return false };
-        // SAFETY: the chunk has the data, so that a fetch was inserted for it.
+        // SAFETY: the entity was found, so that a fetch was inserted for its chunk.
         let (found, chunk) = unsafe { self.finder.memory.chunk(at.chunk) };
         let mut places = found.places.iter().filter(|place| place.is_there());
-        // SAFETY: the columns are those of the chunk's archetype, and the row exists. No thread marks the data: the job declares
-        // that it reads the versions. Its own query has marked its chunks before the first item, or marks them when all threads are
-        // done.
+        // SAFETY: the columns are those of the chunk's archetype, and the row exists. The job declares that it reads the versions,
+        // so that no other job marks them. The job's own query has marked its chunks before the first item, or marks them when all
+        // threads are done.
         places.any(|place| unsafe { chunk.row_version(place.column, at.row) }.is_newer_than(since))
     }
 }
 
 impl<'v, D: QueryData> JobLookupView<'v, D, Unchecked> {
-    /// Returns the data of an entity for writing, or `None` if the entity does not exist or does not have it.
+    /// Returns the data of an entity for writing, or `None` if the entity does not exist or does not have the data.
     ///
     /// # Examples
     ///
-    /// Data that is only read can be looked up, too:
+    /// An unchecked lookup of read-only data:
     ///
     /// ```
     /// use ancho_entities::{Component, Entity, Lookup, Query, World};
@@ -502,14 +503,15 @@ impl<'v, D: QueryData> JobLookupView<'v, D, Unchecked> {
     ///
     /// # Safety
     ///
-    /// - the data of the entity is not used by another thread, nor through another call, as long as it is in use
-    /// - if the data enables or disables components, no other thread does so or reads their masks meanwhile, for any entity, since
-    ///   bits of many entities share a word
-    /// - in that case, the job's query does not filter by these components
+    /// - as long as the item is in use, neither another thread nor an item of another call uses the data of the entity, unless the
+    ///   data is read-only
+    /// - if the data can enable or disable components, no other thread enables, disables or reads the enabled state of these
+    ///   components meanwhile, for any entity, because enabled bits of many entities share a word
+    /// - if the data can enable or disable components, the job's query does not filter by these components
     #[inline]
     pub unsafe fn get_unchecked(&self, entity: Entity) -> Option<D::Item<'v>> {
-        // SAFETY: the memory was filled for this data. The row exists, and its data is not used by another thread or through
-        // another call.
+        // SAFETY: the memory was filled for this data. The row exists, and neither another thread nor an item of another call uses
+        // its data.
         unsafe {
             let (fetch, at) = self.finder.find::<D>(entity)?;
             if D::MARKS {
@@ -521,7 +523,7 @@ impl<'v, D: QueryData> JobLookupView<'v, D, Unchecked> {
 }
 
 impl<D: QueryData, M> JobLookupView<'_, D, M> {
-    /// Returns whether an entity exists and has the data.
+    /// Returns `true` if an entity exists and has the data.
     #[inline]
     pub fn has(&self, entity: Entity) -> bool {
         // SAFETY: the memory was filled for this data.
@@ -549,19 +551,20 @@ impl<D, M> fmt::Debug for JobLookupView<'_, D, M> {
     }
 }
 
-/// Count of values that are found before the first is returned. Slots are prefetched for as many more.
+/// Number of entities whose values are prefetched before the first item is returned. The slots of as many more entities are
+/// prefetched.
 const AHEAD: usize = 16;
 
-/// Entities that come next: slots that are prefetched, then values that are.
+/// Ring buffers of [`get_many`](JobLookupView::get_many).
 struct Ahead<D: QueryData> {
     next: [Entity; AHEAD],
     found: [Option<(D::Fetch, usize)>; AHEAD],
-    /// Index of the entity that is returned next.
+    /// Index of the entity whose item is returned next.
     at: usize,
 }
 
 impl<D: QueryData> Ahead<D> {
-    /// Prefetches the slot of an entity, and the value of the entity [`AHEAD`] before it.
+    /// Prefetches the slot of the entity with index `at`, and the value of the entity with index `at - AHEAD`.
     #[inline(always)]
     fn step(&mut self, finder: Finder<'_>, at: usize, entity: Entity) {
         finder.slots.prefetch(entity);
@@ -582,36 +585,36 @@ impl<D: QueryData> Ahead<D> {
 #[derive(Default)]
 pub(crate) struct LookupMemory {
     pages: PageView<'static>,
-    /// An `Option<D::Fetch>` for each chunk, by its number, as words.
+    /// An `Option<D::Fetch>` for each chunk, stored as words and indexed by chunk number.
     fetched: Vec<MaybeUninit<u64>>,
-    /// The match of each chunk, by its number, or null.
+    /// The match of each chunk, indexed by chunk number. Null if the chunk does not match.
     found: Vec<*const Match>,
-    /// A bit for each chunk that was written, if several threads write.
+    /// One bit per chunk, set if several threads may write and data of the chunk was returned for writing.
     written: Vec<AtomicU64>,
     chunks: ChunkTable,
     version: Version,
     uses: Vec<ResourceUse>,
 }
 
-// SAFETY: threads read the memory behind the pointers, or write it as the job has declared. No other thread writes it meanwhile.
+// SAFETY: threads access the memory behind the pointers only as the job has declared. No other code writes it meanwhile.
 unsafe impl Send for LookupMemory {}
-// SAFETY: threads read the memory behind the pointers, or write it as the job has declared. No other thread writes it meanwhile.
+// SAFETY: threads access the memory behind the pointers only as the job has declared. No other code writes it meanwhile.
 unsafe impl Sync for LookupMemory {}
 
 impl LookupMemory {
-    /// Count of words of an `Option<D::Fetch>`.
+    /// Returns the number of words of an `Option<D::Fetch>`.
     const fn words<D: QueryData>() -> usize {
         assert!(align_of::<Option<D::Fetch>>() <= align_of::<u64>());
         size_of::<Option<D::Fetch>>().div_ceil(size_of::<u64>())
     }
 
-    /// Clears the tables of chunks, with room for a count of chunks.
+    /// Clears the tables, and makes room for `chunks` chunks.
     fn begin<D: QueryData>(&mut self, chunks: usize) {
         let words = Self::words::<D>();
         self.fetched.clear();
         self.fetched.resize(chunks * words, MaybeUninit::uninit());
         for place in self.fetched.chunks_exact_mut(words) {
-            // SAFETY: the words have room for it, and its alignment.
+            // SAFETY: the words have the size of an `Option<D::Fetch>`, and at least its alignment.
             unsafe { place.as_mut_ptr().cast::<Option<D::Fetch>>().write(None) };
         }
         self.found.clear();
@@ -627,7 +630,7 @@ impl LookupMemory {
         let words = Self::words::<D>();
         self.found[chunk as usize] = found;
         let place = &mut self.fetched[chunk as usize * words..][..words];
-        // SAFETY: the words have room for it, and its alignment.
+        // SAFETY: the words have the size of an `Option<D::Fetch>`, and at least its alignment.
         unsafe { place.as_mut_ptr().cast::<Option<D::Fetch>>().write(Some(fetch)) };
     }
 
@@ -636,13 +639,14 @@ impl LookupMemory {
         Finder { slots: self.pages.slots(), fetched: self.fetched.as_ptr(), memory: self }
     }
 
-    /// Returns the match and the chunk of a number.
+    /// Returns the chunk with a number, and its match.
     ///
     /// # Safety
     ///
     /// - a fetch was [inserted](Self::insert) for the chunk
     unsafe fn chunk(&self, number: u32) -> (&Match, &Chunk) {
-        // SAFETY: the job has declared that it reads the chunk's archetype, so that neither the chunk nor the match goes away.
+        // SAFETY: a fetch was inserted, so that the match is not null. The job has declared that it reads the rows of the chunk's
+        // archetype, so that the chunk and the match stay in place.
         unsafe { (&*self.found[number as usize], &*self.chunks.at(number)) }
     }
 
@@ -650,7 +654,7 @@ impl LookupMemory {
     #[inline(always)]
     fn note_written(&self, chunk: u32) {
         let (word, bit) = (&self.written[chunk as usize / 64], 1 << (chunk % 64));
-        // Usually the bit is set already. Relaxed: it is read when all threads are done.
+        // The load avoids a write, because the bit is usually set already. Relaxed: it is read when all threads are done.
         if word.load(Ordering::Relaxed) & bit == 0 {
             word.fetch_or(bit, Ordering::Relaxed);
         }
@@ -665,14 +669,14 @@ impl LookupMemory {
     unsafe fn mark<D: QueryData>(&self, chunk: u32) {
         // SAFETY:
         // - a fetch was inserted for the chunk, and these are the places of the data in its archetype
-        // - no other thread uses the data; versions were written out, so that other columns have versions of their own
+        // - no other thread uses the data, and the versions of the chunk's other columns were written out
         unsafe {
             let (found, chunk) = self.chunk(chunk);
             D::mark(&mut ChunkMarks { chunk, version: self.version }, &found.places);
         }
     }
 
-    /// Marks the chunks that were [recorded](Self::note_written), with all their rows.
+    /// Marks all rows of the [recorded](Self::note_written) chunks as changed.
     ///
     /// # Safety
     ///
@@ -698,7 +702,9 @@ impl LookupMemory {
     }
 }
 
-/// Addresses of the tables of a lookup, in registers: a job that writes to other memory does not reload them.
+/// Addresses of the tables of a lookup.
+///
+/// The copies stay in registers: a job that writes to other memory does not have to reload them.
 #[derive(Clone, Copy)]
 struct Finder<'v> {
     slots: SlotView<'v>,
@@ -706,13 +712,13 @@ struct Finder<'v> {
     memory: &'v LookupMemory,
 }
 
-// SAFETY: the pointer is into the memory, which is `Sync` and does not change as long as it is borrowed.
+// SAFETY: the pointer points into `memory`, which is `Sync` and does not change as long as it is borrowed.
 unsafe impl Send for Finder<'_> {}
-// SAFETY: the pointer is into the memory, which is `Sync` and does not change as long as it is borrowed.
+// SAFETY: the pointer points into `memory`, which is `Sync` and does not change as long as it is borrowed.
 unsafe impl Sync for Finder<'_> {}
 
 impl Finder<'_> {
-    /// Finds the fetch of an entity's chunk, and the entity's row.
+    /// Finds the fetch of an entity's chunk, and the location of the entity.
     ///
     /// # Safety
     ///
@@ -730,11 +736,11 @@ impl Finder<'_> {
     /// # Safety
     ///
     /// - the memory was filled for this data
-    /// - the chunk is one of the world
+    /// - the world has a chunk with this number
     #[inline(always)]
     unsafe fn fetched_from<D: QueryData>(self, chunk: u32) -> Option<D::Fetch> {
         let words = LookupMemory::words::<D>();
-        // SAFETY: there are words for each chunk of the world, and they were written for this data.
+        // SAFETY: the table has words for each chunk of the world, and they were written for this data.
         unsafe { self.fetched.add(chunk as usize * words).cast::<Option<D::Fetch>>().read() }
     }
 }

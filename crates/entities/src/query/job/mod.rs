@@ -29,9 +29,9 @@ use crate::manager::Jobs;
 
 /// Builder of a job over the entities of a query.
 ///
-/// From [`Query::job`](crate::Query::job). A scheduled job runs in the background, on the threads of the world's
-/// [jobs](crate::EntityManager::jobs). It starts at the next [`flush`](ancho_jobs::JobScheduler::flush), or when something waits for it.
-/// Its handle may be ignored: the world orders the job and completes it.
+/// Returned by [`Query::job`](crate::Query::job). A scheduled job runs in the background, on the threads of the world's [job
+/// scheduler](crate::EntityManager::jobs). It starts at the next [`flush`](ancho_jobs::JobScheduler::flush), or when another job or
+/// thread waits for it. The returned handle may be ignored: the world orders the job and completes it.
 ///
 /// Dependencies follow from the query. Jobs that read the same components run in parallel. A job that writes a component waits
 /// for the jobs scheduled before it that use the component, and later jobs that use it wait for this one. The world's own thread
@@ -40,17 +40,17 @@ use crate::manager::Jobs;
 ///
 /// Filters by enabled state and by change are evaluated when the job runs, not when it is scheduled.
 ///
-/// If the function panics for an entity, the other entities are processed, and jobs that were ordered after this one because of
-/// the components run. [Completing](ancho_jobs::JobScheduler::try_complete) the handle reports the panic, even if the job was
+/// If the function panics for an entity, other entities may be skipped. Jobs that wait for this one only because of their
+/// components still run. [Completing](ancho_jobs::JobScheduler::try_complete) the handle reports the panic, even if the job was
 /// completed before.
 ///
 /// # Panics
 ///
-/// The `schedule` and `run` methods panic, and schedule nothing:
+/// The `schedule` and `run` methods panic, and schedule no job:
 ///
 /// - with A0006 if called in a job
 /// - with A0008 if too many jobs are uncompleted
-/// - with A0004 if a handle is of another world
+/// - with A0004 if a handle of `depends_on` or `after` belongs to another world
 /// - with A0001 if a captured container is in use by a job that this one is not ordered after
 /// - with A0002 if a container is captured twice
 /// - if chunks are shared with a fork, and memory for copies runs out
@@ -87,12 +87,12 @@ pub struct QueryJob<'w, D> {
 }
 
 impl<'w, D: QueryData> QueryJob<'w, D> {
-    /// Names the job, for errors and tools. The default is the type of its function.
+    /// Names the job, for errors and tools. The default is the type name of its function.
     pub fn named(self, name: &'static str) -> Self {
         Self { name: Some(name), ..self }
     }
 
-    /// Adds dependencies, beside those that follow from the query: if one of these jobs fails, this one does not run.
+    /// Adds dependencies, in addition to those that follow from the query. If one of them fails, this job does not run.
     ///
     /// # Examples
     ///
@@ -113,7 +113,7 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
         Self { dependencies: jobs, ..self }
     }
 
-    /// Orders the job after others, beside those that follow from the query. It also runs if one of them fails.
+    /// Orders the job after other jobs, in addition to those that follow from the query. This job runs even if one of them fails.
     ///
     /// # Examples
     ///
@@ -134,9 +134,10 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
         Self { after: jobs, ..self }
     }
 
-    /// Orders the job after the jobs that conflict with the containers it [captures](Self::with), instead of refusing it.
+    /// Orders the job after the jobs that conflict with the containers it [captures](Self::with). Without this call, scheduling
+    /// panics with A0001.
     ///
-    /// If one of those jobs writes a container and fails, this one does not run. See [`JobBuilder::in_turn`].
+    /// If one of those jobs writes a container and fails, this job does not run. See [`JobBuilder::in_turn`].
     ///
     /// # Examples
     ///
@@ -161,8 +162,8 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
 
     /// Adds captures: tokens of containers, [lookups](crate::Lookup::into_job), and tuples of them.
     ///
-    /// In a [parallel](QueryJobWith::schedule_parallel) job the function receives captures with each entity: the whole of a
-    /// container that is read, and one element of a container that is written. That is the element at the entity's index in the
+    /// In a [parallel](QueryJobWith::schedule_parallel) job, the function receives the captures with each entity: the whole of a
+    /// container that is read, and one element of a container that is written. The element is the one at the entity's index in the
     /// query.
     ///
     /// # Examples
@@ -194,11 +195,11 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
         if self.waits_for_containers { job.in_turn() } else { job }
     }
 
-    /// Tells the world of a job that was scheduled.
+    /// Reports a scheduled job to the world, and returns its handle.
     ///
     /// # Panics
     ///
-    /// With the error's code if it was refused.
+    /// With the error's code if the job was not scheduled.
     #[track_caller]
     fn record(&self, name: &'static str, scheduled: Result<JobHandle, ScheduleError>) -> JobHandle {
         match scheduled {
@@ -218,9 +219,9 @@ impl<D> fmt::Debug for QueryJob<'_, D> {
 }
 
 impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
-    /// Converts the query into a [job builder](QueryJob). [`Lookup::into_job`](crate::Lookup::into_job) has an example.
+    /// Converts the query into a [job builder](QueryJob). See [`Lookup::into_job`](crate::Lookup::into_job) for an example.
     ///
-    /// To use the query afterwards, [`reborrow`](Self::reborrow) it first.
+    /// To use the query afterwards, call [`reborrow`](Self::reborrow) first: `query.reborrow().job()`.
     pub fn job(self) -> QueryJob<'w, D::Static> {
         QueryJob {
             query: self.into_static(),
@@ -297,7 +298,7 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
     }
 }
 
-/// Memory of completed jobs, for the next ones.
+/// Row lists and lookup tables of completed jobs, reused by later jobs.
 #[derive(Default)]
 struct JobMemory {
     rows: Pool<Rows>,
@@ -306,12 +307,12 @@ struct JobMemory {
 }
 
 impl Jobs {
-    /// Returns the memory for row lists of jobs.
+    /// Returns the pool of row lists for jobs.
     pub(super) fn rows(&self) -> &Pool<Rows> {
         &self.memory::<JobMemory>().rows
     }
 
-    /// Returns the memory for lookups of jobs.
+    /// Returns the pool of lookup tables for jobs.
     fn lookups(&self) -> &Pool<LookupMemory> {
         &self.memory::<JobMemory>().lookups
     }

@@ -1,4 +1,4 @@
-//! Scheduling of jobs over entities, and the data that such a job owns.
+//! Scheduling of jobs over entities, and the data that a job over entities owns.
 
 #![expect(
     unsafe_code,
@@ -28,7 +28,7 @@ use crate::query::terms::Plan;
 use crate::query::view::Others;
 use crate::query::walk::{refuse, succeed};
 
-/// Builder of a job over the entities of a query, with captures. From [`QueryJob::with`].
+/// Builder of a job over the entities of a query, with captures. Returned by [`QueryJob::with`].
 #[must_use = "nothing is scheduled until one of the `schedule` calls"]
 pub struct QueryJobWith<'w, D, X> {
     pub(super) job: QueryJob<'w, D>,
@@ -36,7 +36,7 @@ pub struct QueryJobWith<'w, D, X> {
 }
 
 impl<'w, D: QueryData> QueryJob<'w, D> {
-    /// Schedules a job of one thread, which calls the function for each entity, in the order of the chunks.
+    /// Schedules a job on one thread, which calls the function for each entity, in the order of the chunks.
     ///
     /// # Panics
     ///
@@ -73,7 +73,7 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
         })
     }
 
-    /// Schedules a job of all threads, which calls the function for each entity.
+    /// Schedules a job on all threads, which calls the function for each entity.
     ///
     /// [`Query::for_each_parallel`](crate::Query::for_each_parallel) lists the guarantees.
     ///
@@ -102,7 +102,7 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
         )
     }
 
-    /// Schedules a job of all threads, which calls the function with slices of contiguous entities.
+    /// Schedules a job on all threads, which calls the function with slices of contiguous entities.
     ///
     /// See [`Query::for_each_chunk`](crate::Query::for_each_chunk).
     ///
@@ -143,7 +143,7 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
         )
     }
 
-    /// Runs the job now, on this thread, and waits for jobs that conflict. The function may borrow.
+    /// Waits for jobs that conflict, and runs the job on this thread. The function may borrow local variables.
     ///
     /// # Panics
     ///
@@ -162,14 +162,14 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
         });
     }
 
-    /// Collects the rows and the uses of the query's data, for a job with captures. `N` names the job.
+    /// Collects the rows, and the resources that the query's data and filters use, for a job with captures. `N` names the job.
     ///
     /// # Panics
     ///
     /// If memory for copies of shared chunks runs out.
     #[track_caller]
     pub(super) fn task<N, X: JobData, L: MarksLate>(self, captures: X) -> Task<'w, D, D, X, L> {
-        // SAFETY: it is the data of the query.
+        // SAFETY: `D` is the data of the query.
         let mut rows = unsafe { self.collect::<D>(Asked::Data, None, L::LATE) };
         if X::USES_CONTAINERS {
             rows.get_mut().mark_first();
@@ -178,7 +178,7 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
         Task::new(self, name, rows, captures)
     }
 
-    /// Collects the rows, and the uses of the query's filters and one more, for a job that does not use the query's data.
+    /// Collects the rows, the resources that the query's filters use, and `also`, for a job that does not use the query's data.
     #[track_caller]
     pub(super) fn task_to_find<X>(
         self,
@@ -186,13 +186,13 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
         also: Option<ResourceUse>,
         captures: X,
     ) -> Task<'w, D, (), X, ()> {
-        // SAFETY: no data.
+        // SAFETY: the data is `()`.
         let rows = unsafe { self.collect::<()>(Asked::Found, also, false) };
         Task::new(self, name, rows, captures)
     }
 
-    /// Collects the rows, and the uses of the query's filters and one more, for a job that writes one component of the query's
-    /// data.
+    /// Collects the rows, the resources that the query's filters use, and `written`, for a job that writes one component of the
+    /// query's data.
     ///
     /// # Panics
     ///
@@ -204,12 +204,13 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
         written: ResourceUse,
         captures: X,
     ) -> Task<'w, D, D, X, ()> {
-        // SAFETY: it is the data of the query.
+        // SAFETY: `D` is the data of the query.
         let rows = unsafe { self.collect::<D>(Asked::Found, Some(written), false) };
         Task::new(self, name, rows, captures)
     }
 
-    /// Collects the chunks that the query may match, and the uses of its data or only of its filters, and perhaps one more.
+    /// Collects the chunks of all archetypes that match, and the resources that the job uses: those of the query's filters, those
+    /// of its data if `asked` is [`Asked::Data`], and `also`.
     ///
     /// # Panics
     ///
@@ -240,7 +241,7 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
             (self.query.others == Others::Conflicting, reads_versions);
         rows.uses.clear();
         add_uses(matched, &storage.archetypes, asked, &mut rows.uses);
-        // A description may name components for writing. Its query only reads, and may have borrowed the world shared.
+        // A `QueryDescriptor` may name components for writing. Its query only reads, and may borrow the world shared.
         if !D::MARKS {
             rows.uses.iter_mut().for_each(|(_, access)| *access = Access::Read);
         }
@@ -250,14 +251,14 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
         let used = matched.matches.iter().map(|found| found.archetype);
         let used = used.filter(|&archetype| !storage.archetypes[archetype].chunks.is_empty());
         rows.uses.extend(used.map(|archetype| (Resource::Rows(archetype), Access::Read)));
-        // SAFETY: the walk is that of this query, and writes nothing if the query is read-only. Every query is also a query of no
-        // data. Nothing that was fetched is in use, since the query has become a job.
+        // SAFETY: the walk belongs to this query. `W` is the data of the query or `()`, which every query can fetch. If the data
+        // can be written, the walk is one that writes. No fetched data is in use, because the query was consumed to make the job.
         succeed(unsafe { rows.collect::<W>(&self.query.walk_beside_jobs(), None) });
         pooled
     }
 }
 
-/// A job over the entities of a query that is about to be scheduled or run.
+/// A job over the entities of a query, before it is scheduled or run.
 pub(super) struct Task<'w, D, W, X, L> {
     job: QueryJob<'w, D>,
     name: &'static str,
@@ -273,15 +274,15 @@ impl<'w, D: QueryData, W, X, L> Task<'w, D, W, X, L> {
 }
 
 impl<D: QueryData, W, X: ParallelJobData, L> Task<'_, D, W, X, L> {
-    /// Refuses captures that have too few elements for the entities, if the count of entities is known now.
+    /// Checks that captured containers have an element for each entity, if the number of entities is known before the job runs.
     ///
     /// # Panics
     ///
-    /// With A0010.
+    /// With A0010 if a container has too few elements.
     #[track_caller]
     pub(super) fn check_count(&mut self) {
         let matched = self.job.query.matched;
-        // `()` fits any count: skip counting, which visits each chunk.
+        // Counting visits each chunk. It is skipped for captures like `()`, which fit any number of entities.
         if matched.is_plain() && (X::USES_CONTAINERS || size_of::<X>() > 0) {
             let count = self.token.rows.get_mut().count_all();
             if let Err(error) = self.token.captures.check_count(self.name, count) {
@@ -290,11 +291,11 @@ impl<D: QueryData, W, X: ParallelJobData, L> Task<'_, D, W, X, L> {
         }
     }
 
-    /// Refuses captures that have too few elements for the chunks of the query, unfiltered.
+    /// Checks that captured containers have an element for each chunk of the matching archetypes.
     ///
     /// # Panics
     ///
-    /// With A0158.
+    /// With A0158 if a container has too few elements.
     #[track_caller]
     pub(super) fn check_chunk_count(&self) {
         let count = self.job.query.count_chunks_unfiltered();
@@ -310,7 +311,7 @@ impl<D: QueryData, W, X: ParallelJobData, L> Task<'_, D, W, X, L> {
 }
 
 impl<D: QueryData, W: QueryData + 'static, X: JobData, L: MarksLate> Task<'_, D, W, X, L> {
-    /// Schedules a job of all threads, which calls the function for each batch.
+    /// Schedules a job on all threads, which calls the function for each batch.
     #[track_caller]
     pub(super) fn schedule_parallel<C>(self, divide: Divide, function: C) -> JobHandle
     where
@@ -339,7 +340,7 @@ impl<D: QueryData, W: QueryData + 'static, X: JobData, L: MarksLate> Task<'_, D,
         job.record(name, scheduled)
     }
 
-    /// Schedules a job of one thread, which calls the function once.
+    /// Schedules a job on one thread, which calls the function once.
     #[track_caller]
     pub(super) fn schedule<C>(self, function: C) -> JobHandle
     where
@@ -360,9 +361,9 @@ impl<D: QueryData, W: QueryData + 'static, X: JobData, L: MarksLate> Task<'_, D,
 }
 
 impl<'w, D: ParallelData + 'static, X: JobData> QueryJobWith<'w, D, X> {
-    /// Schedules a job of one thread, which calls the function for each entity, in the order of the chunks.
+    /// Schedules a job on one thread, which calls the function for each entity, in the order of the chunks.
     ///
-    /// The function receives the captures as a job of one thread does: the whole of what is written.
+    /// The function receives the captures as any job on one thread does: each container as a whole, also if it is written.
     ///
     /// # Panics
     ///
@@ -393,12 +394,12 @@ impl<'w, D: ParallelData + 'static, X: JobData> QueryJobWith<'w, D, X> {
         task.schedule(move |whole| whole.each_item::<C>(function))
     }
 
-    /// Schedules a job of all threads, which calls the function for each entity. See [`QueryJob::with`] for an example.
+    /// Schedules a job on all threads, which calls the function for each entity. See [`QueryJob::with`] for an example.
     ///
     /// # Panics
     ///
     /// With the codes of [`QueryJob`], and with A0010 if a container that is written has fewer elements than the query has
-    /// entities. If the count depends on enabled state or changes, the job panics instead.
+    /// entities. If the number of entities depends on enabled state or changes, the job panics instead of this call.
     #[track_caller]
     pub fn schedule_parallel<C>(self, function: C) -> JobHandle
     where
@@ -424,12 +425,12 @@ impl<'w, D: ParallelData + 'static, X: JobData> QueryJobWith<'w, D, X> {
         )
     }
 
-    /// Runs the job now, on this thread, and waits for jobs that conflict. The function may borrow.
+    /// Waits for jobs that conflict, and runs the job on this thread. The function may borrow local variables.
     ///
     /// # Panics
     ///
-    /// With the codes of [`QueryJob`]; if the function panics; or if a job that [this one waits
-    /// for](QueryJob::wait_for_containers) writes one of its containers and fails.
+    /// With the codes of [`QueryJob`]; if the function panics; or if a job fails that writes one of the containers and that this
+    /// job [waits for](QueryJob::wait_for_containers).
     #[track_caller]
     pub fn run<C>(self, function: C)
     where
@@ -447,11 +448,11 @@ impl<D, X> fmt::Debug for QueryJobWith<'_, D, X> {
 
 /// The data of a job over entities: the rows, collected for a query of `W`, and captures of type `X`.
 ///
-/// `L` tells when chunks are marked as changed.
+/// `L` determines when chunks are marked as changed.
 pub(super) struct QueryToken<'w, W, X, L> {
     pub(super) rows: Pooled<Rows>,
     plan: &'w Plan,
-    /// Of the world, which is borrowed as the query requires.
+    /// The jobs of the world, which is borrowed as the query requires.
     pub(super) jobs: &'w Jobs,
     pub(super) captures: X,
     of: PhantomData<fn(W) -> W>,
@@ -465,7 +466,7 @@ pub(super) struct QueryHeld<W, H> {
     of: PhantomData<fn(W) -> W>,
 }
 
-/// View of the data in a job of one thread.
+/// View of a [`QueryToken`]'s data in a job on one thread.
 ///
 /// **Invariant:** the rows were collected for a query of `W`, the job runs, and this is its only view.
 pub(super) struct QueryWhole<'v, W, X: JobData> {
@@ -474,7 +475,7 @@ pub(super) struct QueryWhole<'v, W, X: JobData> {
     of: PhantomData<fn(W) -> W>,
 }
 
-/// View of the data in one thread of a parallel job.
+/// View of a [`QueryToken`]'s data in one thread of a parallel job.
 ///
 /// **Invariant:** the rows were prepared for a query of `W`, and the job runs.
 pub(super) struct QueryBatch<'v, W, X: ParallelJobData> {
@@ -487,17 +488,17 @@ pub(super) struct QueryBatch<'v, W, X: ParallelJobData> {
 
 /// One batch of rows, to be opened once.
 ///
-/// **Invariant:** the rows were prepared for a query of `W`, the job runs, and no other `BatchWork` is of this batch.
+/// **Invariant:** the rows were prepared for a query of `W`, the job runs, and no other `BatchWork` has the same batch.
 pub(super) struct BatchWork<'b, 'v, W, X: ParallelJobData> {
     view: &'b QueryBatch<'v, W, X>,
     at: usize,
 }
 
 // SAFETY:
-// - the uses of the rows are declared, as uses of the world, and those of the captures by the captures
-// - the world is borrowed for the lifetime: mutably, if something is written
-// - everything that the views reach lives as long as the world; the world completes its jobs before it is dropped, and the jobs
-//   that conflict before it changes anything
+// - `declare` declares all resources of the world that the rows use, and the captures declare theirs
+// - the world is borrowed for the lifetime: mutably if the job writes components
+// - all memory that the views access lives as long as the world; the world completes its jobs before it is dropped, and completes
+//   the jobs that conflict before it changes anything
 unsafe impl<W: QueryData + 'static, X: JobData, L: MarksLate> JobData for QueryToken<'_, W, X, L> {
     type Held = QueryHeld<W, X::Held>;
     type Whole<'v> = QueryWhole<'v, W, X>;
@@ -521,24 +522,25 @@ unsafe impl<W: QueryData + 'static, X: JobData, L: MarksLate> JobData for QueryT
 
     unsafe fn settle(held: &mut Self::Held) {
         if L::LATE && W::MARKS {
-            // SAFETY: the rows were collected, and prepared if the job has run, for this data. All threads are done.
+            // SAFETY: the rows were collected for this data. If the job has run, they were prepared for it too. All threads are
+            // done.
             unsafe { held.rows.get().mark_yielded::<W>(L::AS_SLICES) };
         }
         if X::SETTLES {
-            // SAFETY: the declared accesses passed the safety check, no conflicting job is running, and nothing opened from the
-            // captures is in use.
+            // SAFETY: the declared accesses passed the safety check, no conflicting job is running, and no view that was opened
+            // from the captures is in use.
             unsafe { X::settle(&mut held.captures) };
         }
     }
 
     unsafe fn conclude(held: &mut Self::Held, failed: bool) {
-        // SAFETY: the declared accesses passed the safety check, no conflicting job is running, and nothing opened from the
-        // captures is in use.
+        // SAFETY: the declared accesses passed the safety check, no conflicting job is running, and no view that was opened from
+        // the captures is in use.
         unsafe { X::conclude(&mut held.captures, failed) };
     }
 }
 
-// SAFETY: everything that `JobData` requires holds. Each batch of the job uses its own rows.
+// SAFETY: the implementation of `JobData` fulfils its contract. Each batch of the job uses its own rows.
 unsafe impl<W: QueryData + 'static, X: ParallelJobData, L: MarksLate> ParallelJobData
     for QueryToken<'_, W, X, L>
 {
@@ -564,12 +566,15 @@ unsafe impl<W: QueryData + 'static, X: ParallelJobData, L: MarksLate> ParallelJo
     fn item(_: &mut QueryBatch<'_, W, X>, _: usize) {}
 }
 
-/// When a job marks its chunks as changed: `()` before they are yielded, [`MarkRows`] and [`MarkSlices`] when it is done, those whose
-/// values were yielded.
+/// The time at which a job marks its chunks as changed.
+///
+/// `()` marks all chunks before their values are yielded. [`MarkRows`] and [`MarkSlices`] mark the chunks whose values were
+/// yielded, when the job is done.
 pub(super) trait MarksLate {
-    /// When the job is done. Such a job sees its chunks, and can read versions of components that it only reads.
+    /// True if chunks are marked when the job is done. Such a job has access to its chunks, and can read versions of components
+    /// that it only reads.
     const LATE: bool = true;
-    /// The values are yielded as slices.
+    /// True if values are yielded as slices.
     const AS_SLICES: bool = false;
 }
 
@@ -577,12 +582,12 @@ impl MarksLate for () {
     const LATE: bool = false;
 }
 
-/// Marks data that is yielded entity by entity.
+/// Marks chunks when the job is done, for data that is yielded entity by entity.
 pub(super) struct MarkRows;
 
 impl MarksLate for MarkRows {}
 
-/// Marks data that is yielded as slices.
+/// Marks chunks when the job is done, for data that is yielded as slices.
 pub(super) struct MarkSlices;
 
 impl MarksLate for MarkSlices {
@@ -590,22 +595,22 @@ impl MarksLate for MarkSlices {
 }
 
 impl<'v, W: QueryData, X: JobData> QueryWhole<'v, W, X> {
-    /// Evaluates the filters, marks what is written, and divides the rows into batches. Returns their count.
+    /// Evaluates the filters, marks the written chunks, and divides the rows into batches. Returns the number of batches.
     fn prepare(self, divide: Divide) -> usize {
-        // SAFETY: the rows were collected for this data. The job runs: the jobs that conflict are done, and no other begins.
+        // SAFETY: the rows were collected for this data. The job runs, so that jobs that conflict are done or have not begun.
         unsafe { self.rows.prepare::<W>(divide) }
     }
 
-    /// Evaluates the filters, and returns the matching chunks as batches of no data, their count, and the captures. Marks
-    /// nothing.
+    /// Evaluates the filters, and makes each matching chunk one batch of `()`. Returns the rows, the number of batches, and the
+    /// captures. Marks no chunk.
     pub(super) fn chunks(self) -> (&'v Rows, usize, X::Whole<'v>) {
-        // SAFETY: every query is also one of no data. The job runs, and this is its only view.
+        // SAFETY: rows that were collected for any data are also collected for `()`. The job runs, and this is its only view.
         let (count, captures) =
             unsafe { (self.rows.prepare::<()>(Divide::CHUNKS), X::whole(self.captures)) };
         (self.rows, count, captures)
     }
 
-    /// Calls the function for each entity, compiled for the CPU at hand. `N` names the function in profiles.
+    /// Calls the function for each entity, in a loop compiled for several CPU levels. `N` names the function in profiles.
     #[inline(always)]
     fn each_item<N>(self, mut function: impl FnMut(W::Item<'_>, &mut X::Whole<'_>)) {
         let Self { rows, captures, .. } = self;
@@ -633,7 +638,7 @@ impl<'v, W: QueryData, X: JobData> QueryWhole<'v, W, X> {
         );
     }
 
-    /// Calls the function for each batch, compiled for the CPU at hand.
+    /// Calls the function for each batch, in a loop compiled for several CPU levels.
     #[inline(always)]
     pub(super) fn each_batch<C>(self, divide: Divide, function: C)
     where
@@ -655,7 +660,7 @@ impl<'v, W: QueryData, X: JobData> QueryWhole<'v, W, X> {
 }
 
 impl<'v, W: QueryData, X: ParallelJobData> QueryBatch<'v, W, X> {
-    /// Calls the function for each of some batches, which no other call is for.
+    /// Calls the function for each batch of a range. No other call may have a batch of this range.
     #[inline(always)]
     fn each(&self, batches: Range<usize>, function: impl Fn(BatchWork<'_, 'v, W, X>)) {
         watch::<W>(
@@ -675,8 +680,8 @@ impl<'v, W: QueryData, X: ParallelJobData> BatchWork<'_, 'v, W, X> {
         unsafe { self.view.rows.open::<W>(self.at) }
     }
 
-    /// Opens the batch, with captures for its entities, by their indices in the query; or for its chunk, by the chunk's index,
-    /// if the rows are divided into whole chunks.
+    /// Opens the batch and its captures. The captures are indexed by entity in the query, or, with `by_chunk`, by chunk. With
+    /// `by_chunk`, the rows must be divided into whole chunks.
     #[inline(always)]
     pub(super) fn open_with(self, by_chunk: bool) -> (OpenBatch<'v, W>, X::Batch<'v>) {
         let Self { view, at } = self;
@@ -685,14 +690,14 @@ impl<'v, W: QueryData, X: ParallelJobData> BatchWork<'_, 'v, W, X> {
         let index = batch.chunk_number;
         let range = if by_chunk { index..index + 1 } else { batch.found_numbers.clone() };
         let info = BatchInfo { index: at, range, thread: view.thread };
-        // SAFETY: the job runs. Entities and chunks have indices of their own, and each batch is opened once, so that no other
+        // SAFETY: the job runs. Each entity and each chunk has a different index, and each batch is opened once, so that no other
         // batch has one of these indices.
         let captures = unsafe { X::batch(view.captures, &view.open, &info) };
         (batch, captures)
     }
 }
 
-/// Calls the function for each of some batches. If it panics, the panic is recorded with the batch's entities.
+/// Calls the function for each batch of a range. If the function panics, the panic is recorded with the entities of the batch.
 #[inline(always)]
 fn watch<W: QueryData>(rows: &Rows, batches: Range<usize>, mut function: impl FnMut(usize)) {
     for at in batches {
@@ -702,7 +707,7 @@ fn watch<W: QueryData>(rows: &Rows, batches: Range<usize>, mut function: impl Fn
     }
 }
 
-/// A batch in progress. Dropped only by a panic.
+/// Guard of a batch in progress. It is dropped only by a panic.
 struct Working<'r> {
     rows: &'r Rows,
     at: usize,
@@ -717,9 +722,9 @@ impl Drop for Working<'_> {
     }
 }
 
-/// Capture that yields the index of each entity in the query, from zero on, in a parallel job.
+/// Capture that yields the index of each entity in the query, starting with zero, in a parallel job.
 ///
-/// The indices follow the order of the chunks, whichever threads run. Unity's `EntityIndexInQuery`.
+/// The indices follow the order of the chunks, whichever threads process them. Unity's `EntityIndexInQuery`.
 ///
 /// # Examples
 ///
@@ -738,7 +743,7 @@ impl Drop for Working<'_> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct IndexInQuery;
 
-// SAFETY: there is no memory to reach.
+// SAFETY: the views access no memory.
 unsafe impl JobData for IndexInQuery {
     type Held = ();
     type Whole<'v> = ();
@@ -752,7 +757,7 @@ unsafe impl JobData for IndexInQuery {
     unsafe fn whole(_: &mut ()) {}
 }
 
-// SAFETY: there is no memory to reach.
+// SAFETY: the views access no memory.
 unsafe impl ParallelJobData for IndexInQuery {
     type Batch<'v> = usize;
     type Item<'b> = usize;
@@ -779,11 +784,11 @@ unsafe impl ParallelJobData for IndexInQuery {
 /// The query of the job that is being declared. Captured lookups compare it with their own.
 #[derive(Debug)]
 pub(crate) struct DeclaredJob {
-    /// Null, except while captures are declared.
+    /// The plan of the query, or null if no captures are being declared.
     plan: Cell<*const Plan>,
 }
 
-// SAFETY: the pointer is null whenever the world can be sent.
+// SAFETY: the pointer is not null only during `declare`, which borrows the world, so that the world is not sent meanwhile.
 unsafe impl Send for DeclaredJob {}
 
 impl Default for DeclaredJob {
@@ -793,9 +798,9 @@ impl Default for DeclaredJob {
 }
 
 impl DeclaredJob {
-    /// Calls a function that declares the captures of a job over this query.
+    /// Calls a function that declares the captures of a job over a query with this plan.
     fn declare(&self, plan: &Plan, declare: impl FnOnce()) {
-        /// Resets the pointer, also if the function panics.
+        /// Resets the pointer when it is dropped, also if the function panics.
         struct Declaring<'a>(&'a DeclaredJob);
 
         impl Drop for Declaring<'_> {
@@ -811,7 +816,7 @@ impl DeclaredJob {
 
     /// Returns whether a job over a query with this plan is being declared.
     pub(super) fn is_over(&self, plan: &Plan) -> bool {
-        // SAFETY: the pointer is null, or the plan is borrowed until it is null again.
+        // SAFETY: the pointer is null, or `declare` borrows the plan until it has reset the pointer to null.
         unsafe { self.plan.get().as_ref() }.is_some_and(|declared| declared == plan)
     }
 }
