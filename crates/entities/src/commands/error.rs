@@ -10,7 +10,7 @@ use crate::component::ComponentType;
 use crate::entity::Entity;
 use crate::error::EntityError;
 
-/// Error of recording in a buffer, or of playing it.
+/// Error when recording commands in a buffer, or when playing the buffer.
 ///
 /// # Examples
 ///
@@ -59,29 +59,29 @@ pub enum CommandError {
     Stopped(Box<PlaybackStopped>),
 }
 
-/// The command of a buffer that failed, and its cause: see [`CommandError`].
+/// Failed command of a buffer, and the cause: see [`CommandError`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlaybackStopped {
     buffer: ContainerLabel,
-    /// The world or system that has played it.
+    /// Name of the world or system that played the buffer.
     by: Option<String>,
     at: &'static Location<'static>,
     stopped: StoppedAt,
 }
 
-/// The command that failed, and its cause.
+/// Failed command, and the cause.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct StoppedAt {
-    /// Position in the order of playback, from 1 on.
+    /// Position in the order of playback, starting at 1.
     pub(super) number: usize,
-    /// Number of all commands.
+    /// Number of commands in the buffer.
     pub(super) commands: usize,
     /// Description of the command.
     pub(super) command: String,
-    /// Name of the job that recorded it.
+    /// Name of the job that recorded the command.
     pub(super) job: Option<&'static str>,
     pub(super) fault: CommandFault,
-    /// Set if a check has found it, so that nothing was applied.
+    /// Set if `check_commands` found the error, so that no command was applied.
     pub(super) is_checked: bool,
 }
 
@@ -91,7 +91,7 @@ impl PlaybackStopped {
         self.buffer
     }
 
-    /// Returns the position of the command in the order of playback, from 1 on.
+    /// Returns the position of the command in the order of playback, starting at 1.
     pub fn number(&self) -> usize {
         self.stopped.number
     }
@@ -101,7 +101,7 @@ impl PlaybackStopped {
         &self.stopped.command
     }
 
-    /// Returns the name of the job that recorded the command.
+    /// Returns the name of the job that recorded the command, or `None` if no job did.
     pub fn job(&self) -> Option<&'static str> {
         self.stopped.job
     }
@@ -111,7 +111,7 @@ impl PlaybackStopped {
         self.at
     }
 
-    /// Returns the cause.
+    /// Returns the cause of the failure.
     pub fn fault(&self) -> CommandFault {
         self.stopped.fault
     }
@@ -126,7 +126,8 @@ impl CommandError {
         Self::Stopped(Box::new(PlaybackStopped { buffer, by: None, at, stopped }))
     }
 
-    /// Message for the buffer of a system, which no user code has created or played: without places.
+    /// Returns the message for a system's own buffer. It names no source locations, because user code neither creates nor plays the
+    /// buffer.
     pub(crate) fn of_system(&self) -> impl fmt::Display {
         fmt::from_fn(move |f| {
             let Self::Stopped(stopped) = self else { return fmt::Display::fmt(self, f) };
@@ -136,7 +137,7 @@ impl CommandError {
         })
     }
 
-    /// Adds the world or system that has played the buffer.
+    /// Adds the name of the world or system that played the buffer.
     pub(crate) fn played_by(mut self, by: &str) -> Self {
         if let Self::Stopped(stopped) = &mut self {
             stopped.by = Some(by.to_owned());
@@ -177,7 +178,7 @@ impl fmt::Display for PlaybackStopped {
 }
 
 impl StoppedAt {
-    /// Writes the job, the commands that were applied, and the cause.
+    /// Writes the name of the job, the number of applied commands, and the cause.
     fn fmt_rest(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { job, fault, is_checked, .. } = self;
         if let Some(job) = job {
@@ -201,19 +202,19 @@ pub(super) type Result<T = (), E = CommandFault> = std::result::Result<T, E>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CommandFault {
-    /// The world has refused it.
+    /// The world has refused the command.
     Entity(EntityError),
     /// A0079: the placeholder belongs to another buffer, or is older than the last `clear` of the buffer.
     ForeignPlaceholder {
         /// The placeholder.
         placeholder: Entity,
     },
-    /// A0079: a later command of the buffer creates the entity, or none does.
+    /// A0079: the entity is created by a later command of the buffer, or by none.
     NotCreatedYet {
         /// The placeholder.
         placeholder: Entity,
     },
-    /// A0081: the values of a reusable buffer have to be duplicated, and these cannot be.
+    /// A0081: a value of a reusable buffer cannot be duplicated.
     NotDuplicable {
         /// The type.
         component: ComponentType,
@@ -223,7 +224,7 @@ pub enum CommandFault {
         /// The prefab.
         entity: Entity,
     },
-    /// A0151: the command makes a prefab, in a strict world. Only [`check_commands`](crate::EntityManager::check_commands) reports
+    /// A0151: the command creates a prefab in a strict world. Only [`check_commands`](crate::EntityManager::check_commands) reports
     /// it.
     CreatesPrefab,
     /// A0082: the reserved id of the entity is lost.
@@ -276,7 +277,7 @@ impl fmt::Display for CommandFault {
     }
 }
 
-/// Message of A0080.
+/// Returns the message of A0080.
 pub(super) fn already_played(buffer: Option<ContainerLabel>) -> impl fmt::Display {
     fmt::from_fn(move |f| {
         f.write_str("A0080: ")?;
@@ -288,7 +289,7 @@ pub(super) fn already_played(buffer: Option<ContainerLabel>) -> impl fmt::Displa
     })
 }
 
-/// Message of A0082.
+/// Returns the message of A0082.
 fn other_world(buffer: ContainerLabel) -> impl fmt::Display {
     fmt::from_fn(move |f| {
         write!(
