@@ -12,12 +12,12 @@ use crate::error::EntityError;
 use crate::storage::OutOfMemory;
 use crate::time::TimeError;
 
-/// The result of a struct system. Function systems can return it too: `?` converts any error.
+/// The result of a struct system. Function systems can return it too. The `?` operator converts any error.
 ///
 /// The update reports an error with the name of the system, and runs the other systems.
 pub type SystemResult = Result<(), Box<dyn Error + Send + Sync>>;
 
-/// An operation on a system that was refused.
+/// Error of an operation on a system. The operation had no effect, except for [`FailedToEnd`](Self::FailedToEnd).
 #[derive(Debug, PartialEq)]
 #[non_exhaustive]
 pub enum SystemError {
@@ -30,12 +30,12 @@ pub enum SystemError {
     },
     /// A0108: the world does not have the system.
     NoSuchSystem {
-        /// The name or id that was asked for.
+        /// The name or id that was looked up.
         system: String,
     },
     /// A0110: the target is not a group.
     NotAGroup {
-        /// The system that was to join it.
+        /// The system that was to join the group.
         what: String,
         /// The target.
         target: String,
@@ -45,21 +45,21 @@ pub enum SystemError {
         /// The group.
         group: String,
     },
-    /// A0111: an option is for groups, and the system is not a group.
+    /// A0111: the option is only for groups, and the system is not a group.
     OnlyForGroups {
         /// The system.
         system: String,
         /// The option.
         what: &'static str,
     },
-    /// A0097: a patch has an option about its place, and has none: it runs after each other system.
+    /// A0097: the option sets the place of a system, and the system is a patch, which runs after each other system.
     OfPatch {
         /// The system.
         system: String,
         /// The option.
         what: &'static str,
     },
-    /// A0098: an option is for functions, and the system is not a function.
+    /// A0098: the option is only for functions, and the system is not a function.
     OnlyForFunctions {
         /// The system.
         system: String,
@@ -100,23 +100,23 @@ pub enum SystemError {
         /// The cause.
         error: TimeError,
     },
-    /// A0129: a system to be left out of a `Bootstrap` was never marked with `#[system]`.
+    /// A0129: a system that a `Bootstrap` leaves out is not marked with `#[system]`.
     NoAutoSystem {
         /// The path of the system.
         path: String,
     },
     /// A0129: two functions are marked with `#[bootstrap]`.
     TwoBootstraps {
-        /// The path of one of them.
+        /// The path of one function.
         first: &'static str,
-        /// The path of the other.
+        /// The path of the other function.
         second: &'static str,
     },
-    /// A0150: the system was removed, but failed in `on_stop_running`, `on_destroy` or its drop.
+    /// A0150: the system was removed, but failed in `on_stop_running` or `on_destroy`, or panicked when it was dropped.
     FailedToEnd {
         /// The system.
         system: String,
-        /// The errors of it and of the systems that were removed with it.
+        /// The errors of the system and of the systems that were removed with it.
         errors: String,
     },
 }
@@ -211,7 +211,7 @@ pub enum SystemFault {
         /// The message of the error.
         message: String,
     },
-    /// A0103: the world does not have a resource of its parameters.
+    /// A0103: the world does not have a resource that the system's parameters need.
     NoResource {
         /// The resource.
         resource: &'static str,
@@ -223,7 +223,7 @@ pub enum SystemFault {
         /// The number of matches.
         found: usize,
     },
-    /// A0118: the world does not have the system of a [`SystemData`](crate::SystemData), or it is being updated.
+    /// A0118: the world does not have the system of a [`SystemData`](crate::SystemData), or that system is being updated.
     NoData {
         /// The system.
         system: &'static str,
@@ -235,15 +235,15 @@ pub enum SystemFault {
     },
     /// There is not enough memory to copy chunks that are shared with a fork.
     Memory(OutOfMemory),
-    /// A0078: playback of its commands failed.
+    /// A0078: playback of the system's commands failed.
     Playback(CommandError),
-    /// A0113: playback of buffers failed, each with the name of the recording system.
+    /// A0113: playback of buffers at a command point failed. Each error has the name of the recording system.
     Commands(Vec<(Arc<str>, String)>),
     /// A0107: a job of the system failed.
     Job(JobFailed),
-    /// A0107: a job over the world failed that no system scheduled.
+    /// A0107: a job over entities of the world failed, and no system scheduled the job.
     JobOfWorld(JobFailed),
-    /// A0097, A0123 to A0128: constraints on the order of its children cannot hold.
+    /// A0097, A0123 to A0128: constraints on the order of the group's systems cannot hold.
     Order {
         /// The message.
         message: String,
@@ -261,7 +261,7 @@ pub enum SystemFault {
 }
 
 impl SystemFault {
-    /// Tests whether the fault kept the system from being called.
+    /// Tests whether the fault prevented the call of the system.
     pub(crate) fn is_before_run(&self) -> bool {
         matches!(
             self,
@@ -383,7 +383,7 @@ impl fmt::Display for UpdateError {
 
 impl Error for UpdateError {}
 
-/// All errors of an update, in the order in which they happened. The other systems ran.
+/// All errors of an update, in the order in which they occurred. The other systems ran.
 #[derive(Clone, Debug)]
 pub struct UpdateErrors(pub(crate) Vec<UpdateError>);
 
@@ -406,7 +406,6 @@ impl fmt::Display for UpdateErrors {
 
 impl Error for UpdateErrors {}
 
-/// The message of A0114.
 /// Writes a message with a prefix between its code and its text.
 fn fmt_with_prefix(f: &mut fmt::Formatter<'_>, message: &str, prefix: &str) -> fmt::Result {
     let (code, text) = message.split_once(": ").unwrap_or(("", message));
@@ -437,7 +436,7 @@ impl From<EntityError> for SystemFault {
     }
 }
 
-/// The message of a panic.
+/// Returns the message of a panic.
 pub(crate) fn panic_message(payload: &(dyn std::any::Any + Send)) -> String {
     match (payload.downcast_ref::<&str>(), payload.downcast_ref::<String>()) {
         (Some(message), _) => (*message).to_owned(),
