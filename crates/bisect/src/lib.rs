@@ -31,8 +31,8 @@ type Drive<'a> = Box<dyn FnMut(&mut World, u64) + Send + 'a>;
 /// and from the network.
 ///
 /// Both run at the same time, each on its own thread. After each system its jobs are completed, and the
-/// [states](ancho_entities::EntityManager::state_hash) are compared, as are the order of systems and their errors. Data outside the state,
-/// such as resources, is noticed once it affects components.
+/// [states](ancho_entities::EntityManager::state_hash) are compared, as are the order of systems and their errors. Data outside the
+/// state, such as resources, is noticed once it affects components.
 ///
 /// The result is a [`Divergence`].
 ///

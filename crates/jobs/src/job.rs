@@ -6,9 +6,9 @@ use crate::data::{JobData, ParallelJobData};
 
 /// A struct that can be scheduled as a single job. Its fields are tokens of containers and plain values.
 ///
-/// Implemented by a derive macro. Fields whose type mentions the struct's lifetime are tokens; the others are plain values that the job
-/// owns. For a struct `Add` the derive makes `AddView`, with the same field names. Its fields are the views of the
-/// tokens, and `&mut` references to the plain values.
+/// Implemented by a derive macro. Fields whose type mentions the struct's lifetime are tokens; the others are plain values that the
+/// job owns. For a struct `Add` the derive makes `AddView`, with the same field names. Its fields are the views of the tokens, and
+/// `&mut` references to the plain values.
 ///
 /// See [`Job`] for an example.
 pub trait JobStruct {
@@ -27,8 +27,8 @@ pub trait JobStruct {
 
 /// A struct that can be scheduled as a parallel job. Its fields are tokens of containers and plain values.
 ///
-/// Implemented by a derive macro, like [`JobStruct`]. For a struct `Move` the derive makes `MoveBatch` and `MoveItem`. Their fields are the
-/// views of the tokens for a batch and for an index, and `&` references to the plain values.
+/// Implemented by a derive macro, like [`JobStruct`]. For a struct `Move` the derive makes `MoveBatch` and `MoveItem`. Their fields
+/// are the views of the tokens for a batch and for an index, and `&` references to the plain values.
 ///
 /// See [`ParallelFor`] and [`ParallelForBatch`] for examples.
 pub trait ParallelJobStruct {
