@@ -122,7 +122,8 @@ fn derive(
     derive(&input).map_or_else(syn::Error::into_compile_error, roots::resolve).into()
 }
 
-/// Returns the tokens of an attribute. After an error the unchanged item is kept, so that its users do not produce further errors.
+/// Returns the tokens of an attribute. After an error, keeps the unchanged item, so that code that uses the item causes no further
+/// errors.
 fn attribute(written: syn::Result<proc_macro2::TokenStream>, item: TokenStream) -> TokenStream {
     written.map_or_else(
         |error| TokenStream::from_iter([error.into_compile_error().into(), item]),
