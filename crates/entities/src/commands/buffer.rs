@@ -538,7 +538,7 @@ impl CommandLog {
         }
     }
 
-    /// Number of commands.
+    /// Returns the number of commands in all lanes.
     pub(super) fn len(&self) -> usize {
         self.lanes.iter().map(CommandRecorder::len).sum()
     }

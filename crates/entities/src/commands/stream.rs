@@ -130,26 +130,26 @@ impl<'l> RunCursor<'l> {
         self.vtable
     }
 
-    /// Number of commands that remain.
+    /// Returns the number of commands that remain.
     #[inline(always)]
     pub(super) fn left(self) -> usize {
         self.left
     }
 
-    /// The first `count` commands, or all if there are fewer.
+    /// Returns a cursor over the first `count` commands, or over all if there are fewer.
     #[inline]
     pub(super) fn first(self, count: usize) -> Self {
         let left = self.left.min(count);
         Self { left, beyond: self.beyond + (self.left - left), ..self }
     }
 
-    /// All commands of the run that remain.
+    /// Returns a cursor over all commands of the run that remain.
     #[inline]
     pub(super) fn rest(self) -> Self {
         Self { left: self.left + self.beyond, beyond: 0, ..self }
     }
 
-    /// Cursor without commands.
+    /// Returns a cursor without commands.
     #[inline]
     pub(super) fn emptied(self) -> Self {
         Self { left: 0, beyond: 0, ..self }
@@ -228,17 +228,17 @@ impl<'l> ActiveRun<'l> {
         self.keeps
     }
 
-    /// Number of commands that were not taken.
+    /// Returns the number of commands that were not taken.
     pub(super) fn left(&self) -> usize {
         self.cursor.left
     }
 
-    /// Target of the next command.
+    /// Returns the target of the next command.
     pub(super) fn next_target(&self) -> Option<Entity> {
         self.cursor.peek()?.target()
     }
 
-    /// The last command that was taken, and its target.
+    /// Returns the last command that was taken, and its target.
     pub(super) fn last(&self) -> Option<(StoredCommand<'l>, Entity)> {
         self.last
     }
@@ -301,7 +301,7 @@ impl CommandStream {
         self.runs.len()
     }
 
-    /// Cursor at the beginning of a run.
+    /// Returns a cursor at the beginning of a run.
     #[inline]
     pub(super) fn run(&self, index: usize) -> RunCursor<'_> {
         let StreamRun { vtable, start: position, count: left } = self.runs[index];
@@ -573,7 +573,7 @@ pub(super) unsafe fn drop_each<T>(first: *mut T, count: usize) {
     panics.go_on();
 }
 
-/// Position of the payload of a command.
+/// Returns the position of a command's payload.
 #[inline(always)]
 fn payload_at(position: usize, align: usize) -> usize {
     align_up(position + size_of::<Entity>(), align)

@@ -109,12 +109,12 @@ pub(super) enum Effect {
 pub(super) type SetNumber = fn(&mut EntityManager) -> Option<u32>;
 
 impl Effect {
-    /// Effect of a command that creates its target with a set.
+    /// Returns the effect of a command that creates its target with a set.
     pub(super) const fn create<S: ComponentSet>() -> Self {
         if S::SHARED || S::HAS_ENTITIES { Self::Other } else { Self::Create(set_number::<S>) }
     }
 
-    /// Effect of a command that adds or replaces a set.
+    /// Returns the effect of a command that adds or replaces a set.
     pub(super) const fn write<S: ComponentSet>(change: SetOperation) -> Self {
         // For sets with shared values or entities, the values decide whether the world refuses the set.
         if S::SHARED || S::HAS_ENTITIES {
@@ -124,7 +124,7 @@ impl Effect {
         }
     }
 
-    /// Effect of a command that removes a set.
+    /// Returns the effect of a command that removes a set.
     pub(super) const fn remove<S: ComponentSet>() -> Self {
         Self::Change(SetOperation::Remove, set_number::<S>)
     }
@@ -193,12 +193,12 @@ pub(super) struct ListHeader<C> {
 }
 
 impl<C> ListHeader<C> {
-    /// Offset of the first element in the payload.
+    /// Returns the offset of the first element in the payload.
     pub(super) const fn first<T>() -> usize {
         size_of::<Self>().next_multiple_of(align_of::<T>())
     }
 
-    /// Alignment of the payload.
+    /// Returns the alignment of the payload.
     pub(super) const fn align<T>() -> usize {
         if align_of::<T>() > align_of::<Self>() { align_of::<T>() } else { align_of::<Self>() }
     }
@@ -333,18 +333,18 @@ impl<'p, C: Command> Recorded<'p, C> {
         self.keeps
     }
 
-    /// Number of elements.
+    /// Returns the number of elements.
     pub(super) fn count(&self) -> usize {
         self.count
     }
 
-    /// The elements.
+    /// Returns the elements.
     pub(super) fn elements(&self) -> &[C::Element] {
         // SAFETY: `count` elements are stored at the address, and no other code uses them.
         unsafe { slice::from_raw_parts(self.elements, self.count) }
     }
 
-    /// The command and its elements.
+    /// Returns the command and its elements.
     #[inline(always)]
     pub(super) fn parts_mut(&mut self) -> (&mut C, &[C::Element]) {
         // SAFETY: a command and `count` elements are stored at the addresses. They do not overlap, and no other code uses them.
@@ -542,12 +542,12 @@ impl<'r, C: Command> TypedRun<'_, 'r, C> {
         Some((target, unsafe { Recorded::new(payload, keeps) }))
     }
 
-    /// Number of commands that were not taken.
+    /// Returns the number of commands that were not taken.
     pub(super) fn left(&self) -> usize {
         self.run.left()
     }
 
-    /// Target of the next command.
+    /// Returns the target of the next command.
     pub(super) fn next_target(&self) -> Option<Entity> {
         self.run.next_target()
     }

@@ -52,7 +52,7 @@ impl Points {
         &mut self.list[place as usize]
     }
 
-    /// The number of points.
+    /// Returns the number of points.
     pub(crate) fn count(&self) -> u32 {
         self.list.len() as u32
     }

@@ -549,7 +549,7 @@ impl Systems {
         children.is_some_and(|children| children.contains(&id))
     }
 
-    /// The group of systems without a group option.
+    /// Returns the group of systems without a group option.
     pub(super) fn default_group(&self) -> Option<SystemId> {
         let groups = [self.group_of::<Simulation>(), self.root];
         groups.into_iter().flatten().find(|&group| self.accepts_systems(group))

@@ -70,7 +70,7 @@ impl fmt::Debug for AutoSystem {
 
 inventory::collect!(AutoSystem);
 
-/// Called by the expansion of `#[system]`.
+/// Creates the registration of a system. Called by the expansion of `#[system]`.
 #[doc(hidden)]
 pub const fn auto_system(
     path: &'static str,
@@ -197,7 +197,7 @@ pub struct BootstrapHook {
 
 inventory::collect!(BootstrapHook);
 
-/// Called by the expansion of `#[bootstrap]`.
+/// Creates the registration of a bootstrap function. Called by the expansion of `#[bootstrap]`.
 #[doc(hidden)]
 pub const fn bootstrap_hook(path: &'static str, make: fn(Bootstrap) -> World) -> BootstrapHook {
     BootstrapHook { path, make }

@@ -154,8 +154,8 @@ where
             level,
             #[inline(always)]
             || {
-                // A closure is passed instead of `&job`: calls through references use a function of the standard library that is not
-                // always inlined, and that is not compiled for the CPU level.
+                // A closure is passed instead of `&job`: calls through references use a function of the standard library that is
+                // not always inlined, and that is not compiled for the CPU level.
                 work.for_each_batch(
                     #[inline(always)]
                     |views, range| job(views, range),

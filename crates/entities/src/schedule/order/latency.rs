@@ -140,7 +140,8 @@ impl DataFlow {
     }
 }
 
-/// Repeatedly takes the best candidate. All systems that a candidate depends on are already placed, so its rank never changes.
+/// Computes the order by repeatedly taking the best candidate. All systems that a candidate depends on are already placed, so its
+/// rank never changes.
 fn greedy<T>(
     all: &Constraints,
     flows: &DataFlow,

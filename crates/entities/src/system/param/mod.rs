@@ -158,7 +158,7 @@ impl ParamSetup<'_> {
     }
 }
 
-/// The name of a parameter's type, without lifetimes and without paths of this crate.
+/// Returns the name of a parameter's type, without lifetimes and without paths of this crate.
 fn short_name<P>() -> String {
     let name = type_name::<P>().replace("<'_>", "").replace("'_, ", "");
     let ends_path = |c: char| !(c.is_alphanumeric() || c == '_' || c == ':');
