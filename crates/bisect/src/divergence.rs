@@ -107,7 +107,7 @@ pub enum Difference {
     },
     /// The runs updated different systems, or in a different order.
     Order {
-        /// The next moment of each run.
+        /// The moment that each run reached next.
         next: [DivergedAt; 2],
     },
     /// Systems or jobs of one run reported errors that were not reported in the other run.
@@ -128,7 +128,7 @@ pub enum Difference {
         /// The number of entities in each run.
         counts: [usize; 2],
     },
-    /// An entity has different component types.
+    /// An entity has different component types in the two runs.
     Types {
         /// The entity whose component types differ.
         entity: Entity,
@@ -247,7 +247,7 @@ pub enum BisectionError {
     Lost {
         /// The run that could not be read: 0 or 1.
         run: usize,
-        /// The panic message.
+        /// The message of the panic that occurred while the state was read.
         message: String,
     },
 }

@@ -23,7 +23,7 @@ pub(crate) struct ChunkPlace {
     pub(crate) archetype: usize,
     pub(crate) types: Vec<ComponentType>,
     pub(crate) chunk: usize,
-    /// Number of chunks that differ, including this one.
+    /// Number of chunks that differ, including the chunk at this location.
     pub(crate) differing: usize,
 }
 

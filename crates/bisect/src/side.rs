@@ -23,7 +23,7 @@ pub(crate) enum Message {
     Name(Option<String>),
 }
 
-/// State of a run at a moment.
+/// State of a run at one moment, which is compared with the state of the other run.
 #[derive(Debug)]
 pub(crate) struct Look {
     at: DivergedAt,
@@ -43,7 +43,7 @@ struct Fault {
     text: String,
 }
 
-/// Result of the comparison.
+/// Result of comparing the two runs.
 #[derive(Debug)]
 pub(crate) enum Outcome {
     Diverged(Box<Divergence>),

@@ -30,7 +30,7 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
     Ok(quote!(#own #view))
 }
 
-/// The parsed struct.
+/// A parsed struct that derives `Aspect`.
 struct Aspect {
     name: Ident,
     visibility: Visibility,

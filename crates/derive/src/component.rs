@@ -15,7 +15,7 @@ use syn::{
 use crate::attributes::read;
 use crate::field::Derived;
 
-/// The derived trait.
+/// The trait that is derived.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Component,
@@ -181,7 +181,7 @@ pub(crate) fn derive(input: &DeriveInput, kind: Kind) -> Result<TokenStream> {
     })
 }
 
-/// The parsed attribute.
+/// The options in the parsed attribute of a component.
 #[derive(Default)]
 struct Options {
     name: Option<LitStr>,

@@ -93,13 +93,13 @@ pub(crate) fn derive_parallel(input: &DeriveInput) -> Result<TokenStream> {
     })
 }
 
-/// The parsed struct.
+/// A parsed struct that derives `JobStruct` or `ParallelJobStruct`.
 struct JobStruct {
     name: Ident,
     visibility: Visibility,
     generics: Generics,
     fields: Vec<Field>,
-    /// The type and the value of the chain of pairs.
+    /// The type of the chain of pairs. `chain_value` is the expression of its value.
     chain_type: TokenStream,
     chain_value: TokenStream,
 }

@@ -59,7 +59,7 @@ pub fn derive_field(input: TokenStream) -> TokenStream {
 
 /// Derives `ancho_jobs::JobStruct`, for structs that are single jobs.
 ///
-/// Generates a struct `<Name>View` beside it. See `ancho_jobs::Job` for an example.
+/// Generates a struct `<Name>View` in the same module. See `ancho_jobs::Job` for an example.
 #[proc_macro_derive(JobStruct)]
 pub fn derive_job_struct(input: TokenStream) -> TokenStream {
     derive(input, job::derive_single)
@@ -75,7 +75,7 @@ pub fn derive_managed_component(input: TokenStream) -> TokenStream {
 
 /// Derives `ancho_jobs::ParallelJobStruct`, for structs that are parallel jobs.
 ///
-/// Generates structs `<Name>Batch` and `<Name>Item` beside it. See `ancho_jobs::ParallelFor` for an example.
+/// Generates structs `<Name>Batch` and `<Name>Item` in the same module. See `ancho_jobs::ParallelFor` for an example.
 #[proc_macro_derive(ParallelJobStruct)]
 pub fn derive_parallel_job_struct(input: TokenStream) -> TokenStream {
     derive(input, job::derive_parallel)

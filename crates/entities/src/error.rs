@@ -52,7 +52,7 @@ pub enum EntityError {
     },
     /// A0053: a set of components contains a type twice.
     DuplicateComponent {
-        /// The type.
+        /// The type that occurs twice.
         component: ComponentType,
     },
     /// A0054: an entity would be larger than a chunk.
@@ -70,17 +70,17 @@ pub enum EntityError {
     OutOfMemory(OutOfMemory),
     /// A0057: a component was created without a value, and its type has no default.
     NoInitialValue {
-        /// The type.
+        /// The type without a default value.
         component: ComponentType,
     },
     /// A0058: an entity or the world cannot be copied, because a component cannot be duplicated.
     NotDuplicable {
-        /// The type.
+        /// The type that cannot be duplicated.
         component: ComponentType,
     },
     /// A0059: the component's bytes cannot be read, or cannot be written, directly.
     NotBytes {
-        /// The type.
+        /// The type whose bytes were accessed.
         component: ComponentType,
         /// True for a write.
         write: bool,
@@ -105,12 +105,12 @@ pub enum EntityError {
     },
     /// A0064: the component is not a buffer, so it has no elements.
     NotABuffer {
-        /// The type.
+        /// The type that is not a buffer.
         component: ComponentType,
     },
     /// A0070: the component cannot be enabled and disabled.
     NotEnableable {
-        /// The type.
+        /// The type that is not enableable.
         component: ComponentType,
     },
     /// A0071: a cleanup component would be dropped.
@@ -134,12 +134,12 @@ pub enum EntityError {
     },
     /// A0087: not all entities that the query matches have the component.
     NotInQuery {
-        /// The type.
+        /// The type that an entity of the query may lack.
         component: ComponentType,
     },
     /// A0135: a query view does not have access to the values of the component.
     NotGiven {
-        /// The type.
+        /// The type whose values the view cannot access.
         component: ComponentType,
         /// True for mutable access.
         to_change: bool,

@@ -23,7 +23,7 @@ pub struct StateLayout {
 /// The chunks of an archetype.
 #[derive(Debug)]
 pub struct ArchetypeLayout {
-    /// The component types.
+    /// The component types of the archetype.
     pub types: Vec<ComponentType>,
     /// The chunks in iteration order.
     pub chunks: Vec<ChunkLayout>,
@@ -56,12 +56,12 @@ pub struct ChunkItem {
 pub enum ItemKind {
     /// A value of this shape.
     Value {
-        /// The shape.
+        /// The shape of the type of the value.
         shape: &'static Shape,
         /// True if `stream` is the memory of the value, as for types that are only known at run time.
         is_memory: bool,
     },
-    /// An enabled bit.
+    /// The enabled bit of a component.
     Enabled,
 }
 

@@ -42,7 +42,7 @@ pub enum ScheduleError {
     },
     /// A0002: the job takes the same container twice, and writes it at least once.
     Aliased {
-        /// The container.
+        /// The container that the job takes twice.
         container: ContainerLabel,
         /// The job that was refused.
         job: &'static str,
@@ -54,7 +54,7 @@ pub enum ScheduleError {
     },
     /// A0005: the container is in use by a job of another scheduler.
     ForeignContainer {
-        /// The container.
+        /// The container that the other scheduler's job uses.
         container: ContainerLabel,
         /// The job that was refused.
         job: &'static str,
@@ -91,7 +91,7 @@ pub enum ScheduleError {
     },
     /// A0010: the container has fewer elements than the parallel job has indices.
     TooShort {
-        /// The container.
+        /// The container with too few elements.
         container: ContainerLabel,
         /// The job that was refused.
         job: &'static str,
@@ -102,11 +102,11 @@ pub enum ScheduleError {
     },
     /// A0013: the memory of the container was rewound.
     Expired {
-        /// The container.
+        /// The container whose memory was rewound.
         container: ContainerLabel,
         /// The job that was refused.
         job: &'static str,
-        /// The name of the memory.
+        /// The name of the memory that was rewound.
         memory: &'static str,
     },
     /// A0074: the job uses data whose jobs are ordered by another scheduler.
@@ -201,20 +201,20 @@ impl std::error::Error for ScheduleError {}
 pub enum AccessError {
     /// A0003: a job that was not completed uses the container.
     InUse {
-        /// The container.
+        /// The container that the job uses.
         container: ContainerLabel,
         /// The access that the owner requested.
         access: Access,
         /// The uncompleted job that uses the container.
         job: &'static str,
-        /// The access of that job.
+        /// The access of the job that uses the container.
         job_access: Access,
     },
     /// A0013: the memory of the container was rewound.
     Expired {
-        /// The container.
+        /// The container whose memory was rewound.
         container: ContainerLabel,
-        /// The name of the memory.
+        /// The name of the memory that was rewound.
         memory: &'static str,
     },
 }

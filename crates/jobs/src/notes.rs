@@ -40,7 +40,7 @@ pub(crate) struct Dependency {
     pub(crate) passes_failure: bool,
 }
 
-/// The notes of one node.
+/// The owner's notes in one node.
 #[derive(Clone, Copy)]
 pub(crate) struct Notes<'n> {
     pub(crate) side: &'n OwnerSide,

@@ -67,7 +67,7 @@ impl Rotation {
 pub struct Scale(pub Vec3);
 
 impl Default for Scale {
-    /// Returns the scale one.
+    /// Returns a scale of one along each axis.
     fn default() -> Self {
         Self(Vec3::ONE)
     }

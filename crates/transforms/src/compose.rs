@@ -52,7 +52,7 @@ impl<'a> From<InputSlices<'a>> for Inputs<'a> {
 pub(crate) trait LocalVisitor {
     type Output;
 
-    /// Runs with a function from rows to local matrices.
+    /// Visits the rows. `local` returns the local matrix of a row.
     fn run(self, local: impl Fn(usize) -> Affine3A) -> Self::Output;
 }
 

@@ -22,7 +22,7 @@ pub enum TransformError {
     /// A0141: an input of an entity is infinite, not a number, or so large that sums overflow. The entity keeps its matrix. If the
     /// program writes the matrix of the entity itself, the entities below it keep their matrices.
     NotFinite {
-        /// The entity with the lowest index.
+        /// The entity with such an input that has the lowest index.
         entity: Entity,
         /// The number of entities with such an input.
         count: usize,
@@ -157,7 +157,7 @@ impl TransformErrors {
         self.0.extend(errors);
     }
 
-    /// Returns `Ok` if there are no errors.
+    /// Converts the list into a result, which is `Ok` if the list is empty.
     pub(crate) fn into_result(self) -> Result<(), Self> {
         if self.0.is_empty() { Ok(()) } else { Err(self) }
     }

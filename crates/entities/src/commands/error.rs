@@ -42,17 +42,17 @@ pub enum CommandError {
     InUse(AccessError),
     /// A0080: the buffer was played.
     AlreadyPlayed {
-        /// The buffer.
+        /// The label of the buffer.
         buffer: ContainerLabel,
     },
     /// A0082: another world has reserved ids for entities of the buffer.
     OtherWorld {
-        /// The buffer.
+        /// The label of the buffer.
         buffer: ContainerLabel,
     },
     /// A0085: the buffer is reusable, so its entities have other ids at each playback.
     Reusable {
-        /// The buffer.
+        /// The label of the buffer.
         buffer: ContainerLabel,
     },
     /// A0078: a command failed.
@@ -216,12 +216,12 @@ pub enum CommandFault {
     },
     /// A0081: a value of a reusable buffer cannot be duplicated.
     NotDuplicable {
-        /// The type.
+        /// The component type that cannot be duplicated.
         component: ComponentType,
     },
     /// A0084: the command changes a prefab. Only [`check_commands`](crate::EntityManager::check_commands) reports it.
     TouchesPrefab {
-        /// The prefab.
+        /// The prefab that the command changes.
         entity: Entity,
     },
     /// A0151: the command creates a prefab in a strict world. Only [`check_commands`](crate::EntityManager::check_commands) reports
@@ -229,7 +229,7 @@ pub enum CommandFault {
     CreatesPrefab,
     /// A0082: the reserved id of the entity is lost.
     PromiseBroken {
-        /// The id.
+        /// The reserved id.
         entity: Entity,
     },
 }

@@ -37,7 +37,7 @@ pub struct CommandRecorder {
     pub(super) ids: Vec<Entity>,
     /// Sort keys, each with the index of the first run that has it. Runs before the first element have [`NO_KEY`].
     pub(super) keys: Vec<(usize, u64)>,
-    /// Name of the recording job.
+    /// Name of the job that records in this lane. `None` for the main thread.
     pub(super) job: Option<&'static str>,
 }
 

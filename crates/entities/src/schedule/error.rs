@@ -23,7 +23,7 @@ pub type SystemResult = Result<(), Box<dyn Error + Send + Sync>>;
 pub enum SystemError {
     /// A0100, A0101, A0102: two parameters of a system conflict.
     Parameters {
-        /// The system.
+        /// The name of the system.
         system: String,
         /// The message of the conflict.
         conflict: String,
@@ -37,67 +37,67 @@ pub enum SystemError {
     NotAGroup {
         /// The system that was to join the group.
         what: String,
-        /// The target.
+        /// The name of the target.
         target: String,
     },
     /// A0110: a group would contain itself.
     GroupInItself {
-        /// The group.
+        /// The name of the group.
         group: String,
     },
     /// A0111: the option is only for groups, and the system is not a group.
     OnlyForGroups {
-        /// The system.
+        /// The name of the system.
         system: String,
-        /// The option.
+        /// The name of the option.
         what: &'static str,
     },
     /// A0097: the option sets the place of a system, and the system is a patch, which runs after each other system.
     OfPatch {
-        /// The system.
+        /// The name of the system.
         system: String,
-        /// The option.
+        /// The name of the option.
         what: &'static str,
     },
     /// A0098: the option is only for functions, and the system is not a function.
     OnlyForFunctions {
-        /// The system.
+        /// The name of the system.
         system: String,
-        /// The option.
+        /// The name of the option.
         what: &'static str,
     },
     /// A0112: `on_create` failed, and the system was not added.
     NotCreated {
-        /// The system.
+        /// The name of the system.
         system: String,
         /// The message of the error or panic.
         reason: String,
     },
     /// A0114: the world does not have the command point.
     NoSuchPoint {
-        /// The point.
+        /// The name of the point.
         point: &'static str,
     },
     /// A0116: the world already has a struct, group or point of this type.
     AlreadyThere {
-        /// The system.
+        /// The name of the system.
         system: String,
     },
     /// A0117: the world is being dropped.
     WorldEnds {
-        /// The system.
+        /// The name of the system.
         system: String,
     },
     /// A0131 to A0134: constraints on the order of creation cannot hold.
     Order {
-        /// The message.
+        /// The message about the constraints.
         message: String,
     },
     /// A0121: the time step of a group was refused.
     Rate {
-        /// The group.
+        /// The name of the group.
         group: String,
-        /// The cause.
+        /// The reason why the time step was refused.
         error: TimeError,
     },
     /// A0129: a system that a `Bootstrap` leaves out is not marked with `#[system]`.
@@ -114,7 +114,7 @@ pub enum SystemError {
     },
     /// A0150: the system was removed, but failed in `on_stop_running` or `on_destroy`, or panicked when it was dropped.
     FailedToEnd {
-        /// The system.
+        /// The name of the system.
         system: String,
         /// The errors of the system and of the systems that were removed with it.
         errors: String,
@@ -208,29 +208,29 @@ pub enum SystemFault {
     },
     /// A0106: the system returned an error.
     Failed {
-        /// The message of the error.
+        /// The message of the error that the system returned.
         message: String,
     },
     /// A0103: the world does not have a resource that the system's parameters need.
     NoResource {
-        /// The resource.
+        /// The name of the type of the resource.
         resource: &'static str,
     },
     /// A0104: a [`Single`](crate::Single) matches no entity, or more than one.
     NotSingle {
-        /// The parameter.
+        /// The name of the type of the parameter.
         query: String,
         /// The number of matches.
         found: usize,
     },
     /// A0118: the world does not have the system of a [`SystemData`](crate::SystemData), or that system is being updated.
     NoData {
-        /// The system.
+        /// The name of the system.
         system: &'static str,
     },
     /// A0114: the world does not have the point of a [`CommandsAt`](crate::CommandsAt).
     NoPoint {
-        /// The point.
+        /// The name of the point.
         point: &'static str,
     },
     /// There is not enough memory to copy chunks that are shared with a fork.
@@ -245,7 +245,7 @@ pub enum SystemFault {
     JobOfWorld(JobFailed),
     /// A0097, A0123 to A0128: constraints on the order of the group's systems cannot hold.
     Order {
-        /// The message.
+        /// The message about the constraints.
         message: String,
     },
     /// A0120: the time step of the update is invalid.

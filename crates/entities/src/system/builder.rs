@@ -299,19 +299,19 @@ impl fmt::Debug for SystemBuilder {
     }
 }
 
-/// The marker of functions.
+/// Marker of functions in [`IntoSystem`].
 #[derive(Debug)]
 pub struct IsFunction;
 
-/// The marker of structs.
+/// Marker of structs in [`IntoSystem`].
 #[derive(Debug)]
 pub struct IsStruct;
 
-/// The marker of groups.
+/// Marker of groups in [`IntoSystem`].
 #[derive(Debug)]
 pub struct IsGroup;
 
-/// The marker of command points.
+/// Marker of command points in [`IntoSystem`].
 #[derive(Debug)]
 pub struct IsPoint;
 
@@ -406,7 +406,7 @@ pub fn system_type<S: 'static>() -> SystemTarget {
     SystemTarget::Type(TypeId::of::<S>(), type_name::<S>())
 }
 
-/// The marker of functions and types.
+/// Marker of functions and types in [`IntoSystemTarget`].
 #[derive(Debug)]
 pub struct ByType;
 

@@ -93,7 +93,7 @@ impl World {
         Self::with_entities(name.into(), settings, entities)
     }
 
-    /// Creates a world of these entities, without systems and resources.
+    /// Creates a world with the given entities, without systems and resources.
     fn with_entities(name: String, settings: WorldSettings, entities: EntityManager) -> Self {
         let (systems, resources) = (Systems::new(), Resources::default());
         let (time, memory) = (TimeStack::new(), UpdateMemory::default());

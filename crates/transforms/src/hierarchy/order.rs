@@ -177,7 +177,7 @@ impl Order {
         stages.chain([tail].into_iter().filter(|tail| !tail.places.is_empty()))
     }
 
-    /// Returns the start of the tail.
+    /// Returns the place at which the tail begins.
     fn tail(&self) -> usize {
         self.stages.last().map_or(0, |stage| stage.end as usize)
     }
