@@ -17,7 +17,7 @@ use crate::time::TimeError;
 /// The update reports an error with the name of the system, and runs the other systems.
 pub type SystemResult = Result<(), Box<dyn Error + Send + Sync>>;
 
-/// Error of an operation on a system. The operation had no effect, except for [`FailedToEnd`](Self::FailedToEnd).
+/// Error of an operation on a system.
 #[derive(Debug, PartialEq)]
 #[non_exhaustive]
 pub enum SystemError {

@@ -1,7 +1,7 @@
 //! Updates the cached hierarchy after few rows have changed.
 //!
 //! 1. Entities of changed rows are *removed*, and matched with the entities that are in changed rows now. Entities that are in both
-//! have only moved.
+//!    have only moved.
 //! 2. Entities that no longer exist or have another parent leave the child list of their old parent.
 //! 3. The other entities keep their places, and get new slots.
 //! 4. Entities that are new or have another parent are *pending*. They are resolved after their parents.
