@@ -7,7 +7,7 @@ use ancho_entities::{ComponentType, Entity};
 
 /// The first difference between two runs of a program, returned by [`Bisection::run`](crate::Bisection::run).
 ///
-/// `Display` prints a sentence and a few lines of detail. The fields are for tools.
+/// `Display` prints a sentence and a few lines of detail. Tools can read the fields.
 ///
 /// # Examples
 ///
@@ -42,15 +42,15 @@ use ancho_entities::{ComponentType, Entity};
 pub struct Divergence {
     /// The names of the worlds.
     pub worlds: [String; 2],
-    /// The frame, from zero.
+    /// The frame, counted from zero.
     pub frame: u64,
     /// The moment in the frame: the first comparison that found a difference. For [`Order`](Difference::Order) and
     /// [`Panic`](Difference::Panic), the last comparison without a difference.
     pub at: DivergedAt,
     /// The first difference that was found.
     pub difference: Difference,
-    /// The names of the jobs scheduled since the last comparison without a difference. If a component differs, only jobs that
-    /// declare to write it.
+    /// The names of the jobs that were scheduled since the last comparison without a difference. If a component differs, only jobs
+    /// that declare to write the component.
     pub jobs: Vec<&'static str>,
 }
 
@@ -71,7 +71,7 @@ pub enum DivergedAt {
     Made,
     /// At the start of an update: code outside of systems caused the difference.
     BeforeSystems,
-    /// After the system of this name, and the jobs that it scheduled.
+    /// After the system with this name, and after the jobs that it scheduled.
     System(String),
     /// After all systems were updated.
     AfterSystems,
@@ -79,7 +79,7 @@ pub enum DivergedAt {
     EndOfFrame,
 }
 
-/// The difference between two runs: the first that applies, in the order of the variants.
+/// The difference between two runs. If several variants apply, this is the first of them in the order of the variants.
 ///
 /// # Examples
 ///
@@ -100,17 +100,17 @@ pub enum DivergedAt {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Difference {
-    /// The driver of one run panicked, and that of the other did not.
+    /// The driver of one run panicked, and the driver of the other run did not.
     Panic {
         /// The panic message of each run.
         message: [Option<String>; 2],
     },
     /// The runs updated different systems, or in a different order.
     Order {
-        /// The next moment of each run.
+        /// The moment that each run reached next.
         next: [DivergedAt; 2],
     },
-    /// Systems or jobs of one run reported errors that those of the other did not.
+    /// Systems or jobs of one run reported errors that were not reported in the other run.
     Faults {
         /// The error messages of each run.
         told: [Vec<String>; 2],
@@ -128,7 +128,7 @@ pub enum Difference {
         /// The number of entities in each run.
         counts: [usize; 2],
     },
-    /// An entity has different component types.
+    /// An entity has different component types in the two runs.
     Types {
         /// The entity whose component types differ.
         entity: Entity,
@@ -139,7 +139,7 @@ pub enum Difference {
     },
     /// The archetypes were created in a different order.
     Archetypes {
-        /// The index among the archetypes with entities.
+        /// The index among the archetypes that have entities.
         index: usize,
         /// The component types of the archetype in each run. Empty if a run has no archetype at this index.
         types: [Vec<ComponentType>; 2],
@@ -170,8 +170,8 @@ pub enum Difference {
         place: DivergedPlace,
         /// The component whose value differs.
         component: ComponentType,
-        /// The first field that differs, such as `position.x`, `len()` or `[3].amount`. For opaque types, the byte. Empty if the
-        /// component has no fields.
+        /// The path of the first field that differs, such as `position.x`, `len()` or `[3].amount`. For opaque types, the index of
+        /// the byte. Empty if the component has no fields.
         field: String,
         /// The value in each run, as text.
         values: [String; 2],
@@ -213,13 +213,13 @@ pub struct DivergedPlace {
     pub chunk: usize,
     /// The total number of chunks that differ, in all archetypes.
     pub differing_chunks: usize,
-    /// The entity; `None` for a value of the chunk.
+    /// The entity, or `None` for a value of the chunk.
     pub entity: Option<Entity>,
     /// The name of the entity.
     pub name: Option<String>,
 }
 
-/// Reasons why a bisection could not finish.
+/// The reason why a bisection could not finish.
 ///
 /// # Examples
 ///
@@ -238,7 +238,7 @@ pub struct DivergedPlace {
 pub enum BisectionError {
     /// A0089: the drivers of both runs panicked.
     Panicked {
-        /// The frame, from zero.
+        /// The frame, counted from zero.
         frame: u64,
         /// The panic message of each run.
         messages: [String; 2],
@@ -247,7 +247,7 @@ pub enum BisectionError {
     Lost {
         /// The run that could not be read: 0 or 1.
         run: usize,
-        /// The panic message.
+        /// The message of the panic that occurred while the state was read.
         message: String,
     },
 }
@@ -273,13 +273,13 @@ impl Divergence {
     }
 }
 
-/// Returns the names of types as a list for messages.
+/// Formats the names of types as a list for messages.
 fn names(types: &[ComponentType]) -> String {
     let names: Vec<_> = types.iter().map(|ty| ty.name()).collect();
     if names.is_empty() { "no components".to_owned() } else { names.join(", ") }
 }
 
-/// Returns an entity for messages, with its name if it has one.
+/// Formats an entity for messages, with its name if it has one.
 fn named(entity: Entity, name: Option<&str>) -> String {
     name.map_or_else(|| format!("entity {entity}"), |name| format!("entity {entity} `{name}`"))
 }

@@ -8,22 +8,22 @@ use crate::divergence::Difference;
 /// Difference between two layouts.
 #[derive(Debug)]
 pub(crate) enum LayoutDifference {
-    /// Entities, their types or their locations differ.
+    /// The entities, their types or their locations differ.
     Entities(Difference),
-    /// The content of a chunk differs. This is the first such chunk.
+    /// The content of a chunk differs. The place is that of the first such chunk.
     Chunk(ChunkPlace),
     FreeIds,
     /// The layouts are equal.
     Nothing,
 }
 
-/// Location of a chunk: index among the archetypes with entities, and index in the archetype.
+/// Location of a chunk: the index of its archetype among those that have entities, and the index of the chunk in the archetype.
 #[derive(Clone, Debug)]
 pub(crate) struct ChunkPlace {
     pub(crate) archetype: usize,
     pub(crate) types: Vec<ComponentType>,
     pub(crate) chunk: usize,
-    /// Number of chunks that differ, including this one.
+    /// Number of chunks that differ, including the chunk at this location.
     pub(crate) differing: usize,
 }
 

@@ -1,8 +1,8 @@
 //! The fields of a value as text, decoded from the bytes that the value writes to a hasher.
 //!
-//! The stream of a value follows its shape: numbers in their order, the length of a list before its elements, the index of a
-//! variant before its fields. It can therefore be decoded without reading the memory of the value. Types with a manual hash may
-//! write other bytes, which are then shown as they are.
+//! The byte stream of a value follows its shape: numbers in their order, the length of a list before its elements, the index of a
+//! variant before its fields. Therefore it can be decoded without reading the memory of the value. A type with a manual
+//! implementation of the hash may write other bytes, which are shown as bytes.
 
 use std::fmt::Write;
 
@@ -14,22 +14,22 @@ const DEEPEST: usize = 64;
 /// Number of bytes shown for an unknown type.
 const SHOWN_BYTES: usize = 8;
 
-/// A part of a value without parts of its own, and its value as text.
+/// A part of a value that has no parts itself, as text.
 #[derive(Debug, PartialEq, Eq)]
 struct Leaf {
     path: String,
     value: String,
 }
 
-/// The first part of two values that differs: its path, and its value in each.
+/// The first difference between two values: the path of the part that differs, and its text in each value.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct PartDifference {
     pub(crate) path: String,
     pub(crate) values: [String; 2],
 }
 
-/// Finds the first part of two values that differs, in the bytes that they write to a hasher. For runtime types these are their
-/// memory.
+/// Finds the first part of two values that differs, in the bytes that the values write to a hasher. For types that are only known
+/// at run time, the bytes are the memory of the value.
 pub(crate) fn first_difference(
     shape: &Shape,
     is_memory: bool,
@@ -93,7 +93,7 @@ impl Reader<'_> {
         self.leaves.push(Leaf { path: self.path.clone(), value: value.to_string() });
     }
 
-    /// Reads a nested value, under a name.
+    /// Reads a nested value, which has a name in its parent.
     fn below(&mut self, name: &str, shape: &Shape, depth: usize) -> Option<()> {
         let before = self.path.len();
         if before > 0 && !name.starts_with('[') {
@@ -217,7 +217,7 @@ impl Reader<'_> {
         Some(())
     }
 
-    /// Reads the number of elements, which is a part itself.
+    /// Reads the number of elements, and adds it as a part.
     fn counted(&mut self) -> Option<usize> {
         let len = self.length()?;
         let before = self.path.len();
@@ -232,7 +232,7 @@ impl Reader<'_> {
             let before = self.at;
             self.below(&format!("[{index}]"), element, depth)?;
             if self.at == before {
-                // The elements are zero-sized.
+                // The elements write no bytes, so all of them are equal.
                 break;
             }
         }

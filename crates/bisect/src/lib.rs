@@ -26,23 +26,22 @@ type Drive<'a> = Box<dyn FnMut(&mut World, u64) + Send + 'a>;
 
 /// Runs a program twice, and finds the first system, job, chunk, entity and field that differ.
 ///
-/// Use it to find the cause of a desync between two players, or between a recording and its replay. Pass the world twice, in two
-/// variants that should behave identically: with more workers, in shuffle mode (`ExecutionMode::Shuffle`), from a file
-/// and from the network.
+/// Use it to find the cause of a desync between two players, or between a recording and its replay. Pass two variants of the world
+/// that should behave identically: for example one with more workers, one in shuffle mode (`ExecutionMode::Shuffle`), or one from a
+/// file and one from the network.
 ///
-/// Both run at the same time, each on its own thread. After each system its jobs are completed, and the
-/// [states](ancho_entities::EntityManager::state_hash) are compared, as are the order of systems and their errors. Data outside the state,
-/// such as resources, is noticed once it affects components.
+/// Both variants run at the same time, each on its own thread. After each system, its jobs are completed, and the
+/// [states](ancho_entities::EntityManager::state_hash), the order of systems and their errors are compared. A difference in data
+/// outside of the state, such as resources, is found once it affects components.
 ///
 /// The result is a [`Divergence`].
 ///
 /// # Determinism
 ///
-/// Since jobs are completed after each system, the jobs of two systems never run in parallel. To test whether results depend on
-/// the order of batches, compare shuffled (`ExecutionMode::Shuffle`) with serial (`ExecutionMode::Serial`)
-/// execution.
+/// Because jobs are completed after each system, the jobs of two systems never run in parallel. To test whether results depend on
+/// the order of batches, compare shuffled (`ExecutionMode::Shuffle`) with serial (`ExecutionMode::Serial`) execution.
 ///
-/// The CPU level is the same for both, since it belongs to the process.
+/// Both runs use the same CPU level, because the level is set for the whole process.
 ///
 /// # Complexity
 ///
@@ -80,7 +79,7 @@ pub struct Bisection<'a> {
 }
 
 impl<'a> Bisection<'a> {
-    /// Compares two worlds made by the same function.
+    /// Creates a bisection of two worlds that the same function creates.
     ///
     /// # Examples
     ///
@@ -115,7 +114,7 @@ impl<'a> Bisection<'a> {
         }
     }
 
-    /// Sets the function that makes the second world.
+    /// Sets the function that creates the second world.
     pub fn against(mut self, make: impl Fn() -> World + Send + Sync + 'a) -> Self {
         self.make[1] = Arc::new(make);
         self
@@ -127,8 +126,8 @@ impl<'a> Bisection<'a> {
         self
     }
 
-    /// Sets the function that runs a frame: it applies input and updates the world. Its second argument is the number of the
-    /// frame, from zero. By default, the world is updated by 1/60 second.
+    /// Sets the function that runs a frame: it applies input and updates the world. Its second argument is the number of the frame,
+    /// counted from zero. By default, the world is updated by 1/60 second.
     ///
     /// Each run has its own clone of the function and of its captures.
     ///
@@ -161,13 +160,13 @@ impl<'a> Bisection<'a> {
         self
     }
 
-    /// Runs both worlds until they diverge. Returns `None` if they stay the same to the end.
+    /// Runs both worlds until they diverge. Returns `None` if they do not diverge.
     ///
-    /// After a divergence, both finish the frame without further comparisons.
+    /// After a divergence, both worlds finish the frame without further comparisons.
     ///
     /// # Errors
     ///
-    /// A0089 if the drivers of both worlds panic; if only one panics, that is the divergence. A0090 if hashing a component
+    /// A0089 if the drivers of both worlds panic. If only one driver panics, that is a divergence. A0090 if hashing a component
     /// panics.
     ///
     /// # Panics
@@ -188,7 +187,7 @@ impl<'a> Bisection<'a> {
                 |(side, make, drive)| {
                     let run = move || run_and_release(side, &*make, drive, frames);
                     thread::Builder::new().spawn_scoped(scope, run).unwrap_or_else(|error| {
-                        // Otherwise a thread that is already running would wait for the missing one.
+                        // Without this call, a thread that is already running would wait for the missing one.
                         sides.iter().for_each(|side| lock(side).end());
                         panic!("a bisection needs two threads: {error}")
                     })
@@ -212,11 +211,11 @@ impl<'a> Bisection<'a> {
         lost.map_or(Ok(None), |(run, message)| Err(BisectionError::Lost { run, message }))
     }
 
-    /// Runs both worlds, and panics if they diverge. For tests.
+    /// Runs both worlds, and panics if they diverge. Use it in tests.
     ///
     /// # Panics
     ///
-    /// If [`run`](Self::run) returns a divergence or an error, with its text.
+    /// If [`run`](Self::run) returns a divergence or an error. The message is its text.
     ///
     /// # Examples
     ///
@@ -242,7 +241,7 @@ impl fmt::Debug for Bisection<'_> {
     }
 }
 
-/// Locks a side. A poisoned lock is used as it is: a panic leaves the data valid.
+/// Locks a side. Ignores poisoning, because the data stays valid after a panic.
 fn lock(side: &Mutex<Side>) -> MutexGuard<'_, Side> {
     side.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -283,7 +282,7 @@ fn run_side(side: &Arc<Mutex<Side>>, make: &dyn Fn() -> World, mut drive: Drive<
     }
 }
 
-/// Runs a comparison, which calls user code to hash components. If that code panics, the comparison ends.
+/// Runs a comparison, which calls user code to hash components. If the user code panics, the comparison ends.
 fn look(side: &Mutex<Side>, look: impl FnOnce(&mut Side)) {
     let mut side = lock(side);
     if let Err(payload) = catch_unwind(AssertUnwindSafe(|| look(&mut side))) {

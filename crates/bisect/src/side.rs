@@ -1,7 +1,7 @@
-//! One of two runs, with its connection to the other.
+//! One of two runs, with its connection to the other run.
 //!
-//! Both runs send their state at the same moments, and wait for the state of the other. Both decide on the next step from the
-//! same two states. Neither therefore waits for a message that is never sent.
+//! Both runs send their state at the same moments, and wait for the state of the other run. Both decide on the next step from the
+//! same two states, so neither waits for a message that is never sent.
 
 use std::mem::{Discriminant, discriminant};
 use std::sync::Arc;
@@ -23,7 +23,7 @@ pub(crate) enum Message {
     Name(Option<String>),
 }
 
-/// State of a run at a moment.
+/// State of a run at one moment, which is compared with the state of the other run.
 #[derive(Debug)]
 pub(crate) struct Look {
     at: DivergedAt,
@@ -43,7 +43,7 @@ struct Fault {
     text: String,
 }
 
-/// Result of the comparison.
+/// Result of comparing the two runs.
 #[derive(Debug)]
 pub(crate) enum Outcome {
     Diverged(Box<Divergence>),
@@ -60,14 +60,14 @@ pub(crate) struct Channel {
 /// One of two runs.
 #[derive(Debug)]
 pub(crate) struct Side {
-    /// 0 or 1.
+    /// The number of the run: 0 or 1.
     run: usize,
-    /// `None` when the comparison has ended.
+    /// The connection to the other run, or `None` when the comparison has ended.
     channel: Option<Channel>,
     pub(crate) frame: u64,
     /// Frame and moment of the last comparison without a difference.
     last: (u64, DivergedAt),
-    /// The last computed state hash, and the version of the world after that.
+    /// The last computed state hash, and the version of the world when it was computed.
     hash: (u64, Option<Version>),
     /// Message of a panic while hashing.
     pub(crate) lost: Option<String>,
@@ -120,7 +120,7 @@ impl Side {
         self.compare(world, at, false, panic);
     }
 
-    /// Compares the runs. `nothing_done` allows the last state hash to be reused.
+    /// Compares the runs. With `nothing_done`, the last state hash may be reused.
     fn compare(
         &mut self,
         mut world: Option<&mut World>,
@@ -191,7 +191,7 @@ impl Side {
         let mut look = Look { at, world: String::new(), hash: 0, faults, jobs, panic };
         let Some(world) = world else { return look };
         world.complete_jobs();
-        // Hooks of skipped systems may still have changed the world.
+        // Callbacks of skipped systems may still have changed the world.
         let version = Some(world.version());
         if !nothing_done || self.hash.1 != version {
             self.hash = (world.state_hash(), version);
@@ -207,7 +207,7 @@ impl Side {
         look
     }
 
-    /// Sends a message, and waits for that of the other run. Returns `None` if the other run has ended.
+    /// Sends a message, and waits for the message of the other run. Returns `None` if the other run has ended.
     fn exchange(&mut self, mine: Message) -> Option<[Arc<Message>; 2]> {
         let Channel { to, from } = self.channel.as_ref()?;
         let mine = Arc::new(mine);
@@ -281,7 +281,7 @@ impl Side {
         })
     }
 
-    /// Returns the name of an entity, preferably from the first run.
+    /// Returns the name of an entity. If the runs have different names, returns that of the first run.
     #[expect(clippy::option_option, reason = "without the other run there is no answer at all")]
     fn name_of(&mut self, world: &World, entity: Entity) -> Option<Option<String>> {
         let mine = world.entity_name(entity).map(str::to_owned);
@@ -295,7 +295,7 @@ impl Side {
 }
 
 impl Fault {
-    /// Returns the part that is compared. The text may contain differences that do not matter.
+    /// Returns the part that is compared. The text is not compared, because it may contain irrelevant differences.
     fn key(&self) -> (Option<&str>, Discriminant<SystemFault>) {
         (self.system.as_deref(), self.kind)
     }

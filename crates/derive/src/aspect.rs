@@ -30,7 +30,7 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
     Ok(quote!(#own #view))
 }
 
-/// The parsed struct.
+/// A parsed struct that derives `Aspect`.
 struct Aspect {
     name: Ident,
     visibility: Visibility,
@@ -132,8 +132,9 @@ impl Aspect {
         where_clause_of(&self.generics, more)
     }
 
-    /// Returns predicates that each field is an aspect field. A field that is not produces one error, at this predicate. Fields
-    /// that mention generic parameters are skipped, since a predicate would hide what the compiler can infer.
+    /// Returns predicates that each field is an aspect field. For a field that is not, the compiler reports one error, at this
+    /// predicate. Fields that mention generic parameters are skipped, because a predicate would hide facts that the compiler can
+    /// infer.
     fn known_fields(&self) -> impl Iterator<Item = TokenStream> {
         let parameters: Vec<_> = self
             .generics
@@ -154,7 +155,7 @@ impl Aspect {
         })
     }
 
-    /// Returns the query data of each field: an associated type of the trait for fields.
+    /// Returns the query data of each field, which is an associated type of the field's trait.
     fn data(&self, which: &TokenStream) -> Vec<TokenStream> {
         let data = self.fields.iter().map(|field| {
             let (ty, kind) = (self.static_type(&field.ty), field.kind.tokens());
@@ -164,7 +165,7 @@ impl Aspect {
         data.collect()
     }
 
-    /// Returns a type with the lifetime `'static` instead of the struct's.
+    /// Returns a type with the lifetime of the struct replaced by `'static`.
     fn static_type(&self, ty: &Type) -> Type {
         let mut ty = ty.clone();
         replace_in_type(&mut ty, self.lifetime.as_ref(), &static_lifetime());
@@ -185,7 +186,7 @@ impl Aspect {
         let (impl_generics, type_generics, _) = self.generics.split_for_impl();
         let where_clause = self.where_clause_with(self.known_fields());
 
-        // A separate type, so that the aspect does not expose component types that are less visible than itself.
+        // The fetch is a separate type, so that the aspect does not expose component types that are less visible than itself.
         let fetch_generics = self.static_generics();
         let (fetch_impl, fetch_type, _) = fetch_generics.split_for_impl();
         let fetch_where = where_clause_of(&fetch_generics, self.known_fields());
@@ -338,7 +339,7 @@ impl Aspect {
 
     /// Returns a where clause that requires a trait of all fields.
     fn where_fields_are(&self, what: &TokenStream) -> TokenStream {
-        // A higher-ranked lifetime: with a known lifetime, the compiler would check the predicate immediately, and reject the
+        // The lifetime is higher-ranked: with a known lifetime, the compiler would check the predicate immediately, and reject the
         // impl.
         let hidden = Lifetime::new("'__any", Span::call_site());
         let fields = self.fields.iter().map(|field| {
@@ -389,7 +390,7 @@ impl Aspect {
         }
     }
 
-    /// Returns the type of a field in the read-only view. References are written as references, which reads better and keeps them
+    /// Returns the type of a field in the read-only view. References are written as references, which are easier to read and stay
     /// covariant. Other types use the associated type of the trait.
     fn read_only_type(&self, field: &Field, ty: &Type) -> TokenStream {
         if let Type::Reference(reference) = ty {
@@ -411,7 +412,7 @@ impl Aspect {
         quote_spanned!(ty.span()=> <#read_only as ::ancho_entities::QueryData>::Item<#lifetime>)
     }
 
-    /// Returns the parameters without the lifetime, which becomes `'static` in bounds.
+    /// Returns the parameters without the lifetime of the struct, which is replaced by `'static` in bounds.
     fn static_generics(&self) -> Generics {
         let mut generics = self.generics.clone();
         generics.params = generics
@@ -424,7 +425,7 @@ impl Aspect {
     }
 }
 
-/// Returns the where clause of some parameters, with further predicates.
+/// Returns the where clause of the given parameters, with further predicates.
 fn where_clause_of(generics: &Generics, more: impl Iterator<Item = TokenStream>) -> TokenStream {
     let own = generics.where_clause.iter().flat_map(|clause| &clause.predicates);
     let own = own.map(ToTokens::to_token_stream);
@@ -441,7 +442,7 @@ fn mentions(tokens: TokenStream, is_one: &dyn Fn(&Ident) -> bool) -> bool {
     })
 }
 
-/// Makes a tuple of the parts, or a tuple of tuples if there are too many for one.
+/// Creates a tuple of the parts, or a tuple of tuples if there are more than 16 parts.
 fn nest(parts: &[TokenStream], tuple: fn(&[TokenStream]) -> TokenStream) -> TokenStream {
     if parts.len() <= TUPLE {
         return tuple(parts);

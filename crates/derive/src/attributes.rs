@@ -4,7 +4,7 @@ use proc_macro2::TokenStream;
 use syn::meta::ParseNestedMeta;
 use syn::{Attribute, Result};
 
-/// Calls a function with each option of the attributes with a name: of `#[component(cleanup)]`, with `cleanup`.
+/// Calls a function with each option of all attributes with a name. For `#[component(cleanup)]`, the option is `cleanup`.
 pub(crate) fn read(
     attributes: &[Attribute],
     name: &str,
@@ -14,7 +14,7 @@ pub(crate) fn read(
     attributes.try_for_each(|attribute| attribute.parse_nested_meta(|meta| read(&meta)))
 }
 
-/// Calls a function with each word of the `repr` attributes. The compiler validates the number of `align(16)`.
+/// Calls a function with each word of the `repr` attributes. The number in `align(16)` is left to the compiler.
 pub(crate) fn read_repr(
     attributes: &[Attribute],
     mut word: impl FnMut(&ParseNestedMeta<'_>) -> Result<()>,

@@ -36,8 +36,9 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
     Ok(quote! {
         #[automatically_derived]
         // SAFETY: `visit` reports every field, with the type and the offset that the compiler has found, or the value of each
-        // variant. Any valid fields are a valid struct, any of the values is a valid enum. The fields are `BlobData`, so they
-        // have no cells, pointers or destructors. The type itself has no `Drop`, or the constant below would not compile.
+        // variant. A struct is valid if its fields are, and an enum is valid if it has one of the values. The fields are
+        // `BlobData`, so they have no cells, pointers or destructors. The type itself has no `Drop`, or the constant below would
+        // not compile.
         unsafe impl #impl_generics ::ancho_collections::BlobData for #name #type_generics
         #where_clause
         {
@@ -46,7 +47,7 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
             }
         }
 
-        // Two implementations that overlap for a type with a `Drop`, which therefore does not compile.
+        // The two implementations overlap for a type with a `Drop`, so such a type does not compile.
         #[allow(dead_code, drop_bounds, reason = "asks for a `Drop` where there must be none")]
         const _: () = {
             #alignment
@@ -77,7 +78,7 @@ fn visit_struct(input: &DeriveInput, data: &DataStruct, repr: &Repr) -> Result<T
             Member::Named(name) => name.unraw().to_string(),
             Member::Unnamed(index) => index.index.to_string(),
         };
-        // A type that cannot be in a blob is reported at the field.
+        // If a field type cannot be stored in a blob, the error is reported at the field.
         let span = Span::call_site().located_at(field.ty.span());
         quote_spanned! { span=>
             ::ancho_collections::BlobVisitor::field(
@@ -115,15 +116,15 @@ fn visit_enum(input: &DeriveInput, data: &DataEnum, repr: &Repr) -> Result<Token
     }
     let variants = data.variants.iter().map(|variant| {
         let (ident, name) = (&variant.ident, variant.ident.unraw().to_string());
-        // Braces fit any variant without fields, and no other. Without them, `A()` would be a function, whose cast yields its
-        // address.
+        // Braces are valid for variants without fields, and for no others. Without braces, `A()` would be a function, and the cast
+        // would return its address.
         quote!((#name, Self::#ident {} as ::core::primitive::i128))
     });
     let name = input.ident.unraw().to_string();
     let message = format!("`{name}` has another integer than the `{integer}` in its `repr`");
     Ok(quote! {
-        // With `align`, the enum is larger than its integer, and the rest is padding. The compiler confirms the integer type,
-        // which an attribute macro could have replaced. The size of the enum proves nothing: `repr(u8, align(2))` is as large as
+        // With `align`, the enum is larger than its integer, and the rest is padding. The compiler verifies the integer type, which
+        // an attribute macro could have replaced. The size of the enum proves nothing: `repr(u8, align(2))` has the same size as
         // `repr(u16)`.
         const {
             ::core::assert!(

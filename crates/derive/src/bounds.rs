@@ -5,7 +5,7 @@ use quote::ToTokens;
 use syn::visit_mut::{self, VisitMut};
 use syn::{Generics, Ident, Type, TypeMacro, TypePath, parse_quote};
 
-/// Returns the parameters of a type with fields of these types. Parameters that the fields use are bounded by `Field`.
+/// Returns the parameters of a type that has fields of these types. Parameters that the fields use are bounded by `Field`.
 ///
 /// The bounds are on parameters (and on their associated types, such as `T::Output`), not on the types of the fields. A type may
 /// contain itself behind a `Box`, and a bound on that field would be circular.
@@ -35,7 +35,7 @@ pub(crate) fn with_fields<'t>(
     generics
 }
 
-/// Parameters and associated types that are used by types.
+/// The parameters and associated types that occur in types.
 struct Uses {
     parameters: Vec<Ident>,
     used: Vec<Ident>,
@@ -61,7 +61,7 @@ impl VisitMut for Uses {
             }
             return;
         }
-        // `PhantomData` is a field for any type.
+        // `PhantomData` implements `Field` for any type.
         if segments.last().is_some_and(|segment| segment.ident == "PhantomData") {
             return;
         }
@@ -78,7 +78,7 @@ impl VisitMut for Uses {
     }
 
     fn visit_type_macro_mut(&mut self, invocation: &mut TypeMacro) {
-        // The expansion of a macro is unknown: every parameter in it may be used.
+        // The expansion of a macro is unknown, so it may use every parameter.
         for parameter in self.parameters.clone() {
             let only =
                 Self { parameters: vec![parameter], used: Vec::new(), projections: Vec::new() };

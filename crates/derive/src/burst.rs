@@ -18,7 +18,7 @@ enum Mode {
     Dispatch,
     /// Always inlines the function.
     Inline,
-    /// Only marks the closures in it.
+    /// Only marks the closures in the function.
     Closures,
 }
 
@@ -70,7 +70,7 @@ fn parse_mode(options: TokenStream) -> Result<Mode> {
     Ok(mode)
 }
 
-/// Rejects functions that cannot be compiled for several levels, each with its reason.
+/// Rejects functions that cannot be compiled for several levels. Each error gives the reason.
 fn check(function: &ItemFn, mode: Mode) -> Result<()> {
     let signature = &function.sig;
     let refuse = |span: Span, message: &str| Err(Error::new(span, message));
@@ -103,23 +103,23 @@ fn check(function: &ItemFn, mode: Mode) -> Result<()> {
 
 /// Moves the body to an inner function, and dispatches calls to it.
 ///
-/// A closure with the body would lose the aliasing information of parameters: a `&mut` parameter is the only access to its
-/// target. Loops over many slices vectorise only with this information.
+/// A closure with the body would lose the aliasing information of `&mut` parameters, which are the only access to their targets.
+/// Loops over many slices are vectorised only with this information.
 fn dispatch_function(function: &mut ItemFn) -> Result<()> {
     let mut inner = function.sig.clone();
-    // A name that the body cannot use for something else.
+    // A name that does not clash with names in the body.
     let kernel = format_ident!("__burst_{}", inner.ident);
     inner.ident = kernel.clone();
     let mut names = Vec::new();
     for (position, input) in function.sig.inputs.iter_mut().enumerate() {
         let FnArg::Typed(parameter) = input else { continue };
-        // The pattern belongs to the body. The outer function needs a name to pass on.
+        // The pattern belongs to the inner function. The outer function needs a name for the argument that it passes on.
         let name = format_ident!("__{position}", span = Span::mixed_site());
         *parameter.pat = Pat::Verbatim(name.to_token_stream());
         parameter.attrs.clear();
         names.push(name);
     }
-    // `impl Trait` parameters cannot be named in an explicit list of arguments. The compiler infers all of them.
+    // `impl Trait` parameters cannot be named in an explicit list of generic arguments, so the compiler infers all arguments.
     let has_impl_trait = MentionsImplTrait::in_inputs(&inner);
     let generics = inner.generics.params.iter().filter_map(|parameter| match parameter {
         GenericParam::Type(parameter) => Some(&parameter.ident),
@@ -145,10 +145,10 @@ fn dispatch_function(function: &mut ItemFn) -> Result<()> {
     Ok(())
 }
 
-/// Dispatches the body as a closure, since an inner function cannot use `self`.
+/// Dispatches the body as a closure, because an inner function cannot use `self`.
 fn dispatch_method(function: &mut ItemFn) {
     let result = match &function.sig.output {
-        // A closure cannot be annotated with `impl Trait`; its result is inferred.
+        // The return type of a closure cannot be `impl Trait`. The compiler infers it.
         syn::ReturnType::Type(arrow, ty) if !matches!(**ty, syn::Type::ImplTrait(_)) => {
             quote!(#arrow #ty)
         }
@@ -179,13 +179,13 @@ impl VisitMut for MarkClosures {
             && inline_attribute(&closure.attrs).is_none()
         {
             closure.attrs.push(parse_quote!(#[inline(always)]));
-            // Attributes are stable on statements and arguments only. A block makes the closure a statement everywhere, and
-            // passes the expected type through.
+            // Attributes are stable on statements and arguments only. A block makes the closure a statement in every position, and
+            // does not change the expected type.
             *expression = parse_quote!({ #closure });
         }
     }
 
-    /// Nested items, such as functions and modules, are left unchanged.
+    /// Leaves nested items, such as functions and modules, unchanged.
     fn visit_item_mut(&mut self, _: &mut syn::Item) {}
 }
 
@@ -224,6 +224,6 @@ impl VisitMut for MentionsSelf {
         }
     }
 
-    /// A nested `impl` has its own `Self`.
+    /// Skips nested items, because a nested `impl` has its own `Self`.
     fn visit_item_mut(&mut self, _: &mut syn::Item) {}
 }

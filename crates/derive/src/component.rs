@@ -15,7 +15,7 @@ use syn::{
 use crate::attributes::read;
 use crate::field::Derived;
 
-/// The derived trait.
+/// The trait that is derived.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Component,
@@ -53,7 +53,7 @@ impl Kind {
         }
     }
 
-    /// Returns the bounds on the type. The trait requires them too, but a generic type needs them in its where clause.
+    /// Returns the bounds on the type. The trait has the same bounds, but a generic type also needs them in its where clause.
     fn bounds(self) -> TokenStream {
         let threads = quote!(::core::marker::Send + ::core::marker::Sync);
         match self {
@@ -101,7 +101,7 @@ impl Kind {
         }
     }
 
-    /// Returns the methods that find out how the type is copied, and its initial value.
+    /// Returns the methods that detect how values are duplicated, and whether the type has an initial value.
     fn probes(self) -> TokenStream {
         let duplicate = if self == Self::Shared {
             quote! {
@@ -136,11 +136,11 @@ pub(crate) fn derive(input: &DeriveInput, kind: Kind) -> Result<TokenStream> {
     let Derived { implementation, mut generics } = Derived::new(input)?;
     let name = &input.ident;
     let options = Options::read(&input.attrs, kind)?;
-    // A type that is also a component has its `Field` impl from that derive.
+    // If the type is also a component, that derive implements `Field`.
     let implementation = (!options.is_component).then_some(implementation);
     let is_generic = !generics.params.is_empty();
     let constants = options.constants(is_generic);
-    // A generic type has no slot: a static cannot be generic.
+    // A generic type has no slot, because a static cannot be generic.
     let slot = (!is_generic).then(|| {
         let registered = kind.registered(name);
         let slot = quote!(::ancho_entities::__macro::TypeSlot<#registered>);
@@ -181,7 +181,7 @@ pub(crate) fn derive(input: &DeriveInput, kind: Kind) -> Result<TokenStream> {
     })
 }
 
-/// The parsed attribute.
+/// The options in the parsed attribute of a component.
 #[derive(Default)]
 struct Options {
     name: Option<LitStr>,
@@ -252,7 +252,7 @@ impl Options {
         Ok(())
     }
 
-    /// Returns the constants of the trait that are not the default, and the method `name`.
+    /// Returns the method `name`, and the constants of the trait that differ from their defaults.
     fn constants(&self, is_generic: bool) -> TokenStream {
         let flag = |is_set: bool, constant: TokenStream| {
             is_set.then(|| quote! { const #constant: ::core::primitive::bool = true; })

@@ -1,8 +1,8 @@
 //! Derive of `Field`, for types whose fields can be inspected.
 //!
-//! The only unsafe part of the generated code is the description of a struct's layout. It lists fields, and lets the compiler
-//! find their types and offsets. It does not rely on the parsed tokens: a later attribute macro may still add fields, change
-//! their types or change the layout. For enums the code claims nothing about the bytes, so it may use the parsed types.
+//! The only unsafe part of the generated code is the description of a struct's layout. It lists fields, and lets the compiler find
+//! their types and offsets. It does not rely on the parsed tokens: a later attribute macro may still add fields, change their types
+//! or change the layout. For enums, the generated code states nothing about the bytes, so it may use the parsed types.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
@@ -44,9 +44,9 @@ impl Derived {
         let implementation = quote! {
             #[automatically_derived]
             // SAFETY:
-            // - size and alignment are those of `Self`; all fields of a struct are listed, or `hash_state` would not compile,
-            //   with the types and offsets that the compiler has found
-            // - the fields decide whether the type is plain and whether it accepts any bits; an enum never is or does
+            // - size and alignment are those of `Self`; all fields of a struct are listed, or `hash_state` would not compile, with
+            //   the types and offsets that the compiler has found
+            // - a struct is plain, or accepts any bits, only if all its fields do; an enum never does
             // - the author has requested the derive, which allows values to be assembled from any fields
             unsafe impl #impl_generics ::ancho_entities::Field for #name #type_generics #where_clause {
                 const SHAPE: &'static ::ancho_entities::Shape = &#shape;
@@ -87,7 +87,7 @@ struct Part {
 
 impl Contents {
     fn parse(input: &DeriveInput) -> Result<Self> {
-        // The fields of an opaque type are parsed as well, to report mistakes in them.
+        // The fields of an opaque type are parsed as well, so that mistakes in them are reported.
         let is_opaque = is_opaque(&input.attrs)?;
         let contents = match &input.data {
             Data::Struct(data) => Self::Struct(Part::all(&data.fields)?),
@@ -153,7 +153,7 @@ impl Contents {
         )
     }
 
-    /// Generates one expression for the index of a variant, and another for each field that is not opaque.
+    /// Generates an expression that visits the index of the variant, and one for each field that is not opaque.
     fn visit(
         &self,
         visit_index: impl Fn(u32) -> TokenStream,
@@ -171,7 +171,7 @@ impl Contents {
                     visits.extend(visit_part(&value, part.span()));
                 }
             }
-            // The pattern names all fields, so that none is omitted.
+            // The pattern names all fields, so the code does not compile if one is omitted.
             (quote!({ #pattern }), visits)
         };
         match self {
@@ -243,7 +243,7 @@ impl Part {
     }
 }
 
-/// Returns whether there is a `#[field(opaque)]`.
+/// Tests whether the attributes contain `#[field(opaque)]`.
 fn is_opaque(attributes: &[Attribute]) -> Result<bool> {
     let mut is_opaque = false;
     read(attributes, "field", |meta| {

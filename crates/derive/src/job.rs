@@ -93,13 +93,13 @@ pub(crate) fn derive_parallel(input: &DeriveInput) -> Result<TokenStream> {
     })
 }
 
-/// The parsed struct.
+/// A parsed struct that derives `JobStruct` or `ParallelJobStruct`.
 struct JobStruct {
     name: Ident,
     visibility: Visibility,
     generics: Generics,
     fields: Vec<Field>,
-    /// The type and the value of the chain of pairs.
+    /// The type of the chain of pairs. `chain_value` is the expression of its value.
     chain_type: TokenStream,
     chain_value: TokenStream,
 }
@@ -107,7 +107,8 @@ struct JobStruct {
 struct Field {
     name: Ident,
     visibility: Visibility,
-    /// The type, with the struct's lifetime replaced by `'static`: the opened type does not depend on the lifetime of the borrow.
+    /// The type of the field, with the struct's lifetime replaced by `'static`. The opened type does not depend on the lifetime of
+    /// the borrow.
     static_type: Type,
     is_token: bool,
 }
@@ -185,7 +186,7 @@ impl JobStruct {
             let document = format!("See [`{}::{name}`].", self.name);
             quote!(#[doc = #document] #visibility #name: #ty,)
         });
-        // The struct's lifetime becomes the view's. Its other parameters stay.
+        // The struct's lifetime is replaced by the view's lifetime. The other parameters do not change.
         let mut generics = self.generics.clone();
         generics.params = generics
             .params

@@ -59,7 +59,7 @@ pub fn derive_field(input: TokenStream) -> TokenStream {
 
 /// Derives `ancho_jobs::JobStruct`, for structs that are single jobs.
 ///
-/// Generates a struct `<Name>View` beside it. See `ancho_jobs::Job` for an example.
+/// Generates a struct `<Name>View` in the same module. See `ancho_jobs::Job` for an example.
 #[proc_macro_derive(JobStruct)]
 pub fn derive_job_struct(input: TokenStream) -> TokenStream {
     derive(input, job::derive_single)
@@ -75,7 +75,7 @@ pub fn derive_managed_component(input: TokenStream) -> TokenStream {
 
 /// Derives `ancho_jobs::ParallelJobStruct`, for structs that are parallel jobs.
 ///
-/// Generates structs `<Name>Batch` and `<Name>Item` beside it. See `ancho_jobs::ParallelFor` for an example.
+/// Generates structs `<Name>Batch` and `<Name>Item` in the same module. See `ancho_jobs::ParallelFor` for an example.
 #[proc_macro_derive(ParallelJobStruct)]
 pub fn derive_parallel_job_struct(input: TokenStream) -> TokenStream {
     derive(input, job::derive_parallel)
@@ -122,7 +122,8 @@ fn derive(
     derive(&input).map_or_else(syn::Error::into_compile_error, roots::resolve).into()
 }
 
-/// Returns the tokens of an attribute. After an error the unchanged item is kept, so that its users do not produce further errors.
+/// Returns the tokens of an attribute. After an error, keeps the unchanged item, so that code that uses the item causes no further
+/// errors.
 fn attribute(written: syn::Result<proc_macro2::TokenStream>, item: TokenStream) -> TokenStream {
     written.map_or_else(
         |error| TokenStream::from_iter([error.into_compile_error().into(), item]),

@@ -1,7 +1,7 @@
-//! The dependencies in a `Cargo.toml`, which locate a crate.
+//! The dependencies in a `Cargo.toml`, which are needed to find the path of a crate.
 //!
-//! A line reader instead of a TOML parser, which every user would have to build before any derive. It supports tables, keys,
-//! values over several lines and comments.
+//! This is a line reader, not a TOML parser: every user would have to build a TOML parser before any derive. It supports tables,
+//! keys, values over several lines and comments.
 
 /// The dependencies of a crate.
 #[derive(Debug, Default)]
@@ -11,7 +11,7 @@ pub(crate) struct Manifest {
 
 #[derive(Debug)]
 struct Dependency {
-    /// The name of the dependency in the code of the crate.
+    /// The name of the dependency in the manifest, by which the code of the crate refers to it.
     name: String,
     package: Option<String>,
     dev: bool,
@@ -42,7 +42,7 @@ impl Manifest {
         Self { dependencies }
     }
 
-    /// Returns the crate's name for a package, as an identifier, among normal or dev dependencies.
+    /// Returns the identifier by which code refers to a package, among normal or dev dependencies.
     pub(crate) fn name_of(&self, package: &str, dev: bool) -> Option<String> {
         let found = self.dependencies.iter().find(|dependency| {
             dependency.dev == dev
@@ -64,7 +64,7 @@ fn packages_of_workspace(text: &str) -> Vec<Dependency> {
     dependencies
 }
 
-/// Records an entry. `keys` are the keys below the list of dependencies, of which the first is a name.
+/// Records an entry of a list of dependencies. The first of `keys` is the name of the dependency.
 fn read(dependencies: &mut Vec<Dependency>, kind: &str, keys: &[&str], value: &str) {
     let dev = match kind {
         "dependencies" => false,

@@ -1,7 +1,7 @@
 //! Paths of the ancho crates in the crate that uses a macro.
 //!
-//! Macros generate `::ancho_entities::Component`, which is right for a crate that depends on `ancho_entities`. A crate that
-//! depends on `ancho` alone has the same item at `::ancho::entities`, and both can be renamed. Only the manifest of the crate
+//! Macros generate `::ancho_entities::Component`, which is correct for a crate that depends on `ancho_entities`. A crate that only
+//! depends on `ancho` has the same item at `::ancho::entities`, and both crates can be renamed. Only the manifest of the crate
 //! contains these names.
 
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use quote::ToTokens;
 
 use crate::manifest::Manifest;
 
-/// The crates that macros name, and their modules in the umbrella crate.
+/// The crates that generated code refers to, and their modules in the umbrella crate.
 const CRATES: &[(&str, &str)] = &[
     ("ancho_burst", "burst"),
     ("ancho_collections", "collections"),
@@ -23,7 +23,7 @@ const CRATES: &[(&str, &str)] = &[
 /// The umbrella crate.
 const UMBRELLA: &str = "ancho";
 
-/// Replaces the crates of ancho in paths by their paths in the current crate.
+/// Replaces the names of ancho crates by their paths in the current crate.
 pub(crate) fn resolve(tokens: TokenStream) -> TokenStream {
     let manifest = manifest().unwrap_or_default();
     let package = env::var("CARGO_PKG_NAME").unwrap_or_default();
@@ -35,14 +35,14 @@ pub(crate) fn resolve(tokens: TokenStream) -> TokenStream {
     if paths.is_empty() { tokens } else { replaced(tokens.clone(), &paths).unwrap_or(tokens) }
 }
 
-/// Returns the path of a crate. Without a manifest, as with tools other than cargo, it is its own name.
+/// Returns the path of a crate. Without a manifest, for example with tools other than cargo, returns the name of the crate.
 fn path(manifest: &Manifest, package: &str, krate: &str, module: &str) -> String {
     if package == krate {
-        // Tests and examples of the crate itself.
+        // The crate is compiled itself: its tests and examples refer to it by its name.
         return krate.to_owned();
     }
     let beneath = |umbrella: String| format!("{umbrella}::{module}");
-    // Dev dependencies come last.
+    // Normal dependencies take precedence over dev dependencies.
     [false, true]
         .into_iter()
         .find_map(|dev| {
@@ -99,7 +99,7 @@ fn replaced(tokens: TokenStream, paths: &[(&str, String)]) -> Option<TokenStream
     changed.then(|| result.into_iter().collect())
 }
 
-/// Returns whether the next token is the first segment of a path: after a `::` without a segment before it.
+/// Tests whether the next token is the first segment of a path: it follows a `::` that has no segment before it.
 fn starts_path(tokens: &[TokenTree]) -> bool {
     let is_colon =
         |token: &TokenTree| matches!(token, TokenTree::Punct(punct) if punct.as_char() == ':');
@@ -111,7 +111,7 @@ fn starts_path(tokens: &[TokenTree]) -> bool {
     }
 }
 
-/// Returns whether a word can be in a path: `crate` can, `impl` cannot.
+/// Tests whether a word can be a segment of a path: `crate` can, `impl` cannot.
 fn is_segment(word: &Ident) -> bool {
     let is_name = syn::parse2::<Ident>(word.to_token_stream()).is_ok();
     is_name || ["crate", "self", "super", "Self"].iter().any(|keyword| word == keyword)

@@ -74,7 +74,7 @@ pub(crate) fn bootstrap(options: &TokenStream, item: TokenStream) -> Result<Toke
     })
 }
 
-/// Returns the calls that configure a system: `first, in_group(Simulation)` becomes `.first().in_group(Simulation)`.
+/// Returns the calls that set the options of a system: `first, in_group(Simulation)` becomes `.first().in_group(Simulation)`.
 fn parse_settings(options: TokenStream) -> Result<Vec<TokenStream>> {
     let message = "`#[system]` takes the settings of a system, such as `first` or `in_group(Simulation)`, separated by \
                    commas";
@@ -115,7 +115,7 @@ fn check_function(signature: &Signature, attribute: &str) -> Result<()> {
     Ok(())
 }
 
-/// Rejects generic parameters other than lifetimes, which the compiler infers where the function is used.
+/// Rejects generic parameters other than lifetimes. The compiler infers lifetimes where the function is used.
 fn check_generics(generics: &Generics, attribute: &str) -> Result<()> {
     let is_open = |parameter: &&GenericParam| !matches!(parameter, GenericParam::Lifetime(_));
     match generics.params.iter().find(is_open) {

@@ -4,11 +4,11 @@ use std::fmt;
 
 /// An entity id: the index of a slot in the entity table of its world, and the version of that slot.
 ///
-/// An `Entity` has 8 bytes, can be copied and stored in components, and may outlive the entity it refers to.
+/// An `Entity` has 8 bytes, is `Copy`, can be stored in components, and may outlive the entity that it refers to.
 /// [`exists`](crate::EntityManager::exists) tests whether the entity still exists.
 ///
-/// Two worlds hand out the same ids. An id of one world is meaningless in another, unless that one is its
-/// [fork](crate::World::fork).
+/// Two worlds use the same ids for different entities. An id of one world is meaningless in another world, unless one is a
+/// [fork](crate::World::fork) of the other.
 ///
 /// # Examples
 ///
@@ -29,13 +29,13 @@ pub struct Entity {
 }
 
 impl Entity {
-    /// The id that never exists. It is all zero, so zeroed memory holds null references.
+    /// The null id, which no entity has. It is all zeros, so zeroed memory contains null references.
     pub const NULL: Self = Self { index: 0, version: 0 };
 
-    /// The target of a command whose payload was used. Neither an entity nor a placeholder.
+    /// Marks a command whose payload was used. It is stored as the command's target, and is neither an entity nor a placeholder.
     pub(crate) const USED: Self = Self { index: u32::MAX, version: u32::MAX };
 
-    /// Creates an id from its parts, such as from a file or a message.
+    /// Creates an id from its parts, for example from a file or a message.
     ///
     /// The entity need not exist.
     ///
@@ -83,7 +83,8 @@ impl Entity {
         self.index == 0 && self.version == 0
     }
 
-    /// Returns `true` if this stands for an entity that a command creates: see [`CommandRecorder`](crate::CommandRecorder).
+    /// Returns `true` if this id is a placeholder for an entity that a command creates: see
+    /// [`CommandRecorder`](crate::CommandRecorder).
     ///
     /// No entity of a world is a placeholder.
     ///
@@ -104,13 +105,13 @@ impl Entity {
         self.index >= 1 << 31
     }
 
-    /// Returns the bits of a placeholder below its highest one.
+    /// Returns the bits of a placeholder without the highest bit.
     #[inline]
     pub(crate) const fn placeholder_bits(self) -> u64 {
         (self.version as u64) << 31 | (self.index & (u32::MAX >> 1)) as u64
     }
 
-    /// Returns the lane and number of a placeholder. `placeholder.rs` draws the encoding.
+    /// Returns the lane and the number of a placeholder. The documentation of `placeholder.rs` shows the encoding.
     #[inline]
     pub(crate) const fn placeholder(self) -> Option<(u32, u32)> {
         if !self.is_placeholder() {
@@ -162,13 +163,13 @@ impl fmt::Debug for Entity {
     }
 }
 
-/// Returns `true` if the entities, at least one, have consecutive indices and the same version.
+/// Returns `true` if the entities have consecutive indices and the same version. There has to be at least one entity.
 pub(crate) fn is_id_range(entities: &[Entity]) -> bool {
     let (first, last) = (entities[0], entities[entities.len() - 1]);
     if last.index().wrapping_sub(first.index()) as usize != entities.len() - 1 {
         return false;
     }
     let stretch = (first.to_bits()..).zip(entities);
-    // Without an early exit the loop vectorises.
+    // The loop vectorises, because it has no early exit.
     stretch.fold(0, |differ, (bits, entity)| differ | (bits ^ entity.to_bits())) == 0
 }

@@ -33,7 +33,7 @@ pub enum EntityError {
     NoSuchEntity {
         /// The entity passed by the caller.
         entity: Entity,
-        /// The current version of its slot, if the world has such a slot.
+        /// The current version of the entity's slot, if the world has such a slot.
         slot_version: Option<u32>,
     },
     /// A0051: the entity does not have the component.
@@ -43,16 +43,16 @@ pub enum EntityError {
         /// The missing component.
         component: ComponentType,
     },
-    /// A0052: the entity has the component already, and the world is strict.
+    /// A0052: the entity already has the component, and the world is strict.
     AlreadyPresent {
         /// The entity passed by the caller.
         entity: Entity,
-        /// The component that it already has.
+        /// The component that the entity already has.
         component: ComponentType,
     },
     /// A0053: a set of components contains a type twice.
     DuplicateComponent {
-        /// The type.
+        /// The type that occurs twice.
         component: ComponentType,
     },
     /// A0054: an entity would be larger than a chunk.
@@ -70,19 +70,19 @@ pub enum EntityError {
     OutOfMemory(OutOfMemory),
     /// A0057: a component was created without a value, and its type has no default.
     NoInitialValue {
-        /// The type.
+        /// The type without a default value.
         component: ComponentType,
     },
-    /// A0058: an entity or the world cannot be copied, since a component cannot be duplicated.
+    /// A0058: an entity or the world cannot be copied, because a component cannot be duplicated.
     NotDuplicable {
-        /// The type.
+        /// The type that cannot be duplicated.
         component: ComponentType,
     },
     /// A0059: the component's bytes cannot be read, or cannot be written, directly.
     NotBytes {
-        /// The type.
+        /// The type whose bytes were accessed.
         component: ComponentType,
-        /// Is `true` for a write.
+        /// True for a write.
         write: bool,
     },
     /// A0060: the number of values or bytes is wrong.
@@ -94,7 +94,7 @@ pub enum EntityError {
         /// The actual number.
         found: usize,
     },
-    /// A0060: the number of values differs from the number of entities the query matches.
+    /// A0060: the number of values differs from the number of entities that the query matches.
     WrongCount {
         /// The type of the values.
         component: ComponentType,
@@ -103,14 +103,14 @@ pub enum EntityError {
         /// The number of values.
         found: usize,
     },
-    /// A0064: the component is not a buffer, and has no elements.
+    /// A0064: the component is not a buffer, so it has no elements.
     NotABuffer {
-        /// The type.
+        /// The type that is not a buffer.
         component: ComponentType,
     },
     /// A0070: the component cannot be enabled and disabled.
     NotEnableable {
-        /// The type.
+        /// The type that is not enableable.
         component: ComponentType,
     },
     /// A0071: a cleanup component would be dropped.
@@ -120,7 +120,7 @@ pub enum EntityError {
         /// The cleanup component.
         component: ComponentType,
     },
-    /// A0072: the entity was despawned, and only has cleanup components.
+    /// A0072: the entity was despawned, and has only cleanup components.
     CleanupOnly {
         /// The entity passed by the caller.
         entity: Entity,
@@ -134,21 +134,21 @@ pub enum EntityError {
     },
     /// A0087: not all entities that the query matches have the component.
     NotInQuery {
-        /// The type.
+        /// The type that an entity of the query may lack.
         component: ComponentType,
     },
     /// A0135: a query view does not have access to the values of the component.
     NotGiven {
-        /// The type.
+        /// The type whose values the view cannot access.
         component: ComponentType,
-        /// Is `true` for mutable access.
+        /// True for mutable access.
         to_change: bool,
     },
     /// A0137: another entity already has the singleton component.
     SingletonExists {
-        /// The component whose enabled state differs.
+        /// The singleton component.
         component: ComponentType,
-        /// The entity that has it.
+        /// The entity that has the component.
         entity: Entity,
     },
     /// A0088: a query for a single entity matched none or several.
@@ -160,7 +160,7 @@ pub enum EntityError {
     },
     /// A0088: no entity, or more than one, has a singleton component.
     NotSingleton {
-        /// The component whose value differs.
+        /// The singleton component.
         component: ComponentType,
         /// The number of entities with the component.
         found: usize,
@@ -169,9 +169,9 @@ pub enum EntityError {
     DifferentChunks,
     /// A0061: the entities do not have the same components.
     DifferentArchetypes {
-        /// One of them.
+        /// One entity.
         left: Entity,
-        /// The other.
+        /// The other entity.
         right: Entity,
     },
 }

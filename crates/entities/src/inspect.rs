@@ -1,4 +1,4 @@
-//! The state of a world as plain data, and the moments of its updates: for tools that compare worlds.
+//! The state of a world as plain data, and the moments of its updates, for tools that compare worlds.
 
 use crate::component::ComponentType;
 use crate::entity::Entity;
@@ -23,9 +23,9 @@ pub struct StateLayout {
 /// The chunks of an archetype.
 #[derive(Debug)]
 pub struct ArchetypeLayout {
-    /// The component types.
+    /// The component types of the archetype.
     pub types: Vec<ComponentType>,
-    /// The chunks, in their order.
+    /// The chunks in iteration order.
     pub chunks: Vec<ChunkLayout>,
 }
 
@@ -38,16 +38,16 @@ pub struct ChunkLayout {
     pub hash: u64,
 }
 
-/// A value or an enabled bit in a chunk, and the bytes that it writes to a hasher.
+/// A value or an enabled bit in a chunk, and the bytes that are hashed for it.
 #[derive(Debug)]
 pub struct ChunkItem {
     /// The type of the component.
     pub component: ComponentType,
-    /// The entity; `None` for shared components and chunk components.
+    /// The entity, or `None` for shared components and chunk components.
     pub entity: Option<Entity>,
     /// A value or an enabled bit.
     pub kind: ItemKind,
-    /// The bytes that it writes to a hasher.
+    /// The bytes that the value or bit writes to a hasher.
     pub stream: Vec<u8>,
 }
 
@@ -56,12 +56,12 @@ pub struct ChunkItem {
 pub enum ItemKind {
     /// A value of this shape.
     Value {
-        /// The shape.
+        /// The shape of the type of the value.
         shape: &'static Shape,
-        /// True if the stream is the memory of the value, as for types that are known at run time only.
+        /// True if `stream` is the memory of the value, as for types that are only known at run time.
         is_memory: bool,
     },
-    /// An enabled bit.
+    /// The enabled bit of a component.
     Enabled,
 }
 
@@ -75,12 +75,12 @@ pub fn stop_recording_jobs(world: &World) {
     world.entities.jobs.watch_writes(false);
 }
 
-/// Takes the jobs that were scheduled since the last call, with the components that they declared to write.
+/// Takes the jobs that were scheduled since the last call, with the components that the jobs declared to write.
 pub fn take_jobs(world: &World) -> Vec<JobWrites> {
     world.entities.jobs.take_writes()
 }
 
-/// Returns the errors since the last call that no handler has received.
+/// Returns the errors since the last call that were not passed to the error handler.
 pub fn unseen_errors(world: &mut World) -> &[UpdateError] {
     world.unseen_errors()
 }
@@ -111,7 +111,7 @@ pub fn layout(world: &World) -> StateLayout {
     }
 }
 
-/// Returns the contents of a chunk: shared values, then row by row, then chunk components. Both indices are those of [`layout`].
+/// Returns the contents of a chunk: shared values, then the rows, then chunk components. Both indices are those of [`layout`].
 pub fn chunk_items(world: &World, archetype: usize, chunk: usize) -> Vec<ChunkItem> {
     let storage = &world.entities.storage;
     let Some(archetype) = storage.inhabited().nth(archetype) else { return Vec::new() };

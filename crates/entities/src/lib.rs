@@ -1,5 +1,5 @@
 #![doc = include_str!("../README.md")]
-// Under loom only `tests/loom.rs` is compiled, from the same files; see `storage/count.rs`.
+// Under loom, only `tests/loom.rs` is compiled, which includes source files of this crate: see `storage/count.rs`.
 #![cfg(not(loom))]
 
 mod all_tuples;
@@ -87,7 +87,7 @@ pub use time::{Time, TimeError};
 pub use version::Version;
 pub use world::{ExclusiveEntityTransaction, SystemKind, World, WorldSettings};
 
-/// Access for `ancho_bisect` and other tools of this workspace. Not part of the API.
+/// Items for `ancho_bisect` and other tools of this workspace. Not part of the public API.
 #[doc(hidden)]
 pub mod __inspect {
     pub use crate::inspect::{
@@ -96,7 +96,7 @@ pub mod __inspect {
     };
 }
 
-/// Items that generated code names. Not part of the public API.
+/// Items that generated code uses. Not part of the public API.
 #[doc(hidden)]
 pub mod __macro {
     pub use crate::component::generic_name;

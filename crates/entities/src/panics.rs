@@ -4,10 +4,10 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::thread;
 
-/// The first panic of several actions that all run, even if some of them panic.
+/// Runs several actions, even if some of them panic, and keeps the first panic.
 ///
-/// Without it, two values that panic one after the other when dropped would abort the process: the second panics while the first
-/// unwinds.
+/// Without it, dropping two values that both panic would abort the process, because the second panic would occur while the first
+/// one unwinds.
 #[derive(Default)]
 pub(crate) struct FirstPanic(Option<Box<dyn Any + Send>>);
 
@@ -32,7 +32,7 @@ impl FirstPanic {
     }
 }
 
-/// Drops the payload of a panic. If that panics too, it drops the new payload, for a limited number of times.
+/// Drops the payload of a panic. If dropping it panics, drops the new payload too, up to a limited number of times.
 pub(crate) fn discard(mut payload: Box<dyn Any + Send>) {
     for _ in 0..8 {
         match catch_unwind(AssertUnwindSafe(|| drop(payload))) {

@@ -1,7 +1,7 @@
 //! Placeholders: ids of entities that commands create.
 //!
-//! A placeholder is an [`Entity`] whose index no entity has: its highest bit is set. The other 63 bits encode which created entity
-//! it stands for, without a lookup:
+//! A placeholder is an [`Entity`] with the highest bit of the index set, which no entity has. The other 63 bits encode the created
+//! entity without a lookup table:
 //!
 //! ```text
 //! 1 bit       1 bit         35 bits   10 bits   16 bits
@@ -17,18 +17,18 @@
 //! high lane   high number   stamp     lane      number
 //! ```
 //!
-//! - the *stamp* distinguishes placeholders of different buffers. A buffer gets another one when it is cleared.
-//! - the *lane* is that of the main thread, or of a batch of a job. Lanes are numbered in the order of what they record,
-//!   independently of threads.
-//! - the *number* counts the entities that the lane creates.
+//! - The *stamp* distinguishes placeholders of different buffers. A buffer gets a new stamp when it is cleared.
+//! - The *lane* is that of the main thread, or of a batch of a job. Lanes are numbered in the order of playback, independent of
+//!   threads.
+//! - The *number* counts the entities that the lane creates.
 //!
-//! Most buffers have few lanes, which create few entities. Their stamps repeat after 34 billion buffers. Lanes from 1,024 on, and
-//! numbers from 65,536 on, take more bits, at the cost of the stamp. Each of the four forms has stamps of its own, which are taken
-//! only when they are needed:
+//! Most buffers have few lanes, which create few entities. Their stamps repeat after 34 billion buffers. Lanes from 1,024 on are
+//! *high*, and so are numbers from 65,536 on. They take more bits, and leave fewer bits for the stamp. Each of the four forms has
+//! its own stamps, which are created only when they are needed:
 //!
-//! - for high lanes, one for each buffer that has some: repeats after 33 million such buffers.
-//! - for high numbers, one for each lane that has some: repeats after 134 million such lanes, and, if the lanes are high too, after
-//!   131,072 of them.
+//! - For high lanes, each buffer that has high lanes gets one stamp. These stamps repeat after 33 million such buffers.
+//! - For high numbers, each lane that has high numbers gets one stamp. These stamps repeat after 134 million such lanes, or, if the
+//!   lanes are high too, after 131,072 of them.
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -36,7 +36,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::entity::Entity;
 
-/// Form of a placeholder, which decides on the number of its bits.
+/// Form of a placeholder, which determines the number of bits of each part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Form {
     is_high_lane: bool,
@@ -46,14 +46,14 @@ struct Form {
 const LANE_BITS: [u32; 2] = [10, 20];
 const NUMBER_BITS: [u32; 2] = [16, 24];
 
-/// The bits that tell the forms apart.
+/// The bits that distinguish the forms.
 const HIGH_LANE: u64 = 1 << 62;
 const HIGH_NUMBER: u64 = 1 << 61;
 const FORM_BITS: u32 = 2;
 
-/// Maximum number of entities that a lane creates. The last number is left out, so that no placeholder has all bits set.
+/// Maximum number of entities that a lane creates. The largest number is not used, so that no placeholder has all bits set.
 pub(crate) const NUMBERS: u32 = (1 << NUMBER_BITS[1]) - 1;
-/// Numbers from this one on are high.
+/// First high number.
 const LOW_NUMBERS: u32 = 1 << NUMBER_BITS[0];
 /// Maximum number of lanes.
 pub(crate) const LANES: u32 = 1 << LANE_BITS[1];
@@ -79,7 +79,7 @@ impl Form {
         63 - FORM_BITS - self.lane_bits() - self.number_bits()
     }
 
-    /// Bits of the placeholder with the number 0.
+    /// Returns the bits of the placeholder with the number 0.
     fn prefix(self, stamp: u64, lane: u32) -> u64 {
         debug_assert!(lane < LANES && stamp < 1 << self.stamp_bits());
         let mut bits = (stamp << self.lane_bits() | u64::from(lane)) << self.number_bits();
@@ -89,9 +89,9 @@ impl Form {
         Entity::from_parts(index, (bits >> 31) as u32).to_bits()
     }
 
-    /// Takes a stamp that no other buffer or lane has.
+    /// Returns a stamp that no other buffer or lane has.
     ///
-    /// Its value depends on other threads. It shows only in placeholders, and in no world.
+    /// The value depends on the timing of threads. It occurs in placeholders only, and never in a world.
     fn new_stamp(self) -> u64 {
         static NEXT: [[AtomicU64; 2]; 2] = [const { [const { AtomicU64::new(0) }; 2] }; 2];
         let next = &NEXT[usize::from(self.is_high_lane)][usize::from(self.is_high_number)];
@@ -99,11 +99,11 @@ impl Form {
     }
 }
 
-/// Stamps of a buffer.
+/// Stamps of the placeholders of a buffer.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BufferStamps {
     low_lanes: u64,
-    /// Stamp of high lanes, once there are some.
+    /// Stamp of high lanes. Set when the buffer has such lanes.
     high_lanes: OnceLock<u64>,
 }
 
@@ -112,7 +112,7 @@ impl BufferStamps {
         Self { low_lanes: Form::of(0, 0).new_stamp(), high_lanes: OnceLock::new() }
     }
 
-    /// Prefixes of a lane that has created nothing.
+    /// Returns the prefixes of a lane that has not created entities yet.
     pub(crate) fn prefixes_of(&self, lane: u32) -> Prefixes {
         let form = Form::of(lane, 0);
         let stamp = if form.is_high_lane {
@@ -124,16 +124,16 @@ impl BufferStamps {
     }
 }
 
-/// Placeholders of a lane without their numbers, as bits of entities: for low numbers and for high ones.
+/// Bits of a lane's placeholders without the number: one prefix for low numbers and one for high numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Prefixes {
     low: u64,
-    /// 0 until the lane has high numbers.
+    /// Prefix for high numbers. 0 until the lane has high numbers.
     high: u64,
 }
 
 impl Prefixes {
-    /// Takes a stamp for high numbers, if this number is the first.
+    /// Creates a stamp for high numbers, if `number` is the first high number of the lane.
     #[inline]
     pub(crate) fn reach(&mut self, lane: u32, number: u32) {
         if number >= LOW_NUMBERS && self.high == 0 {
@@ -147,7 +147,7 @@ impl Prefixes {
         self.high = form.prefix(form.new_stamp(), lane);
     }
 
-    /// Placeholder of a number. The lane has reached it.
+    /// Returns the placeholder of a number. [`reach`](Self::reach) was called for this number.
     #[inline]
     fn placeholder(self, number: u32) -> Entity {
         debug_assert!(number < NUMBERS && (number < LOW_NUMBERS || self.high != 0));
@@ -172,15 +172,15 @@ impl Placeholder {
         Some(Self { entity, lane, number })
     }
 
-    /// Tests whether it belongs to the lane with these prefixes.
+    /// Tests whether the placeholder belongs to the lane with these prefixes.
     #[inline]
     pub(crate) fn is_of(self, prefixes: Prefixes) -> bool {
         let prefix = self.entity.to_bits() - u64::from(self.number);
         prefix == prefixes.low || prefix == prefixes.high
     }
 
-    /// Tests whether it may belong to a discarded lane of a buffer, which a failed job has recorded. High numbers have the stamp of
-    /// their lane, which is unknown then.
+    /// Tests whether the placeholder may belong to a discarded lane of a buffer, which a failed job has recorded. Returns false for
+    /// high numbers: they have the stamp of their lane, which is unknown after the lane was discarded.
     pub(crate) fn may_be_of(self, buffer: &BufferStamps) -> bool {
         let prefixes = |stamp: &u64| Form::of(self.lane, 0).prefix(*stamp, self.lane);
         let is_high_lane = Form::of(self.lane, 0).is_high_lane;
@@ -237,7 +237,7 @@ impl Placeholders {
         (0..this.count).map(move |at| this.at(at))
     }
 
-    /// First placeholder, which is invalid if the number is 0.
+    /// Returns the first placeholder, which is invalid if the number of placeholders is 0.
     #[inline]
     pub(crate) fn target(&self) -> Entity {
         self.at(0)
@@ -245,7 +245,7 @@ impl Placeholders {
 
     #[inline]
     fn at(&self, at: u32) -> Entity {
-        // Without placeholders, the number may be one too high. It is never used.
+        // If there are no placeholders, the number may be one too high. Such a placeholder is never used.
         let number = (self.first + at).min(NUMBERS - 1);
         self.prefixes.placeholder(number)
     }

@@ -3,9 +3,10 @@
 use std::error::Error;
 use std::fmt;
 
-/// The time of a world, as its systems see it.
+/// The time of a world, as its systems read it.
 ///
-/// It is set, never measured: a world that is updated with the same steps has the same times on every machine. Unity's `TimeData`.
+/// It is set by the program, never measured: a world that is updated with the same steps has the same times on every machine.
+/// Unity's `TimeData`.
 ///
 /// # Examples
 ///
@@ -68,7 +69,8 @@ impl Time {
 
     /// Returns the seconds since the start, including this update.
     ///
-    /// The precision lasts: after a year it still resolves ten nanoseconds, where an `f32` does not resolve two seconds.
+    /// The precision is high: after a year, the value still resolves ten nanoseconds, whereas an `f32` does not resolve two
+    /// seconds.
     ///
     /// # Examples
     ///
@@ -86,13 +88,13 @@ impl Time {
         self.elapsed
     }
 
-    /// Returns [`elapsed`](Self::elapsed) as an `f32`: exact to a millisecond for about two hours.
+    /// Returns [`elapsed`](Self::elapsed) as an `f32`, which is exact to a millisecond for about two hours.
     #[inline]
     pub const fn elapsed_f32(&self) -> f32 {
         self.elapsed as f32
     }
 
-    /// Returns the number of the world's update: 1 in the first, 0 before it, and 0 again after `u64::MAX`.
+    /// Returns the number of the world's update. It is 1 in the first update and 0 before it, and wraps to 0 after `u64::MAX`.
     ///
     /// All updates of a group within one update of the world have the same number.
     ///
@@ -113,7 +115,7 @@ impl Time {
     }
 }
 
-/// An error of setting the time of a world, or the time step of a group. Neither has changed.
+/// Error when setting the time of a world, or the time step of a group. The time or time step has not changed.
 ///
 /// # Examples
 ///
@@ -194,19 +196,19 @@ impl fmt::Display for TimeError {
 
 impl Error for TimeError {}
 
-/// The stack of a world's times: the current one, and those it returns to.
+/// Stack of a world's times. The last one is current, and popping returns to the one before.
 #[derive(Clone, Debug)]
 pub(crate) struct TimeStack {
     current: Time,
     pushed: Vec<Time>,
-    /// The number of times pushed outside the running system, which cannot pop them.
+    /// The number of times that were pushed outside of the running system. The system cannot pop them.
     floor: usize,
     maximum_delta: f64,
 }
 
-/// The depth when a system started to run, and the floor before.
+/// The depth of the stack when a system started to run, and the previous floor.
 ///
-/// Both are stored here, since the world may have been replaced meanwhile.
+/// Both are stored in this struct, because the system may have replaced the world.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Floors {
     own: usize,
@@ -284,14 +286,14 @@ impl TimeStack {
         self.pushed.len()
     }
 
-    /// Prevents the system that starts now from popping the times pushed so far.
+    /// Prevents the system that starts now from popping times that were pushed before.
     #[inline]
     pub(crate) fn raise_floor(&mut self) -> Floors {
         let own = self.pushed.len();
         Floors { own, outer: std::mem::replace(&mut self.floor, own) }
     }
 
-    /// Ends a [`raise_floor`](Self::raise_floor), and restores the time at that depth.
+    /// Ends a [`raise_floor`](Self::raise_floor), and restores the time that was current then.
     #[inline]
     pub(crate) fn unwind_to_floor(&mut self, floors: Floors) {
         self.floor = floors.outer;
@@ -300,13 +302,13 @@ impl TimeStack {
         }
     }
 
-    /// Restores the time at this depth, and removes all floors.
+    /// Pops times down to a depth, and removes all floors.
     pub(crate) fn forget_floors(&mut self, depth: usize) {
         self.unwind_to(depth);
         self.floor = 0;
     }
 
-    /// Restores the time at this depth, for callers that did not reach `pop`.
+    /// Pops times down to a depth, for callers that did not call `pop`.
     pub(crate) fn unwind_to(&mut self, depth: usize) {
         if let Some(&earlier) = self.pushed.get(depth) {
             self.pushed.truncate(depth);

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-/// A change version of a world. It rises with every system that runs, so that changes since an earlier version can be detected.
+/// A change version of a world. It increases with each system that runs, so that changes since an earlier version can be detected.
 ///
-/// Comparison accounts for wraparound, which is correct for versions less than 2³¹ apart. Unity's `GlobalSystemVersion`.
+/// Comparison handles wraparound correctly for versions that are less than 2³¹ apart. Unity's `GlobalSystemVersion`.
 ///
 /// # Examples
 ///
@@ -21,7 +21,7 @@ use std::fmt;
 pub struct Version(u32);
 
 impl Version {
-    /// The version before all others, for readers that have not run yet. It is the default.
+    /// The version before all others, for systems that have not run yet. It is the default.
     pub const NEVER: Self = Self(0);
 
     /// The version of a new world.

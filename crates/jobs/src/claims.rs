@@ -12,7 +12,7 @@ use crate::ranges::Ranges;
 ///
 /// # Examples
 ///
-/// The last of a thousand indices in batches of 64, as the owner would run it:
+/// The last batch of a thousand indices in batches of 64, as the scheduler's owner would run it:
 ///
 /// ```
 /// use ancho_jobs::BatchInfo;
@@ -23,7 +23,7 @@ use crate::ranges::Ranges;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BatchInfo {
-    /// The batch's number, counted from zero in index order. Sort by it where results must not depend on threads.
+    /// The number of the batch, counted from zero in index order. Sort results by it if they must not depend on threads.
     pub index: usize,
     /// The indices of the batch.
     pub range: Range<usize>,
@@ -31,7 +31,7 @@ pub struct BatchInfo {
     pub thread: usize,
 }
 
-/// The batches that one thread takes from a parallel job, one after the other.
+/// The batches that one thread takes from a parallel job, one after another.
 pub(crate) struct Claims {
     /// The lanes shared with the other participants; `None` if there is only one participant.
     ranges: Option<Arc<Ranges>>,
@@ -40,10 +40,11 @@ pub(crate) struct Claims {
     claimed: Range<u32>,
     /// The batches that are taken next.
     run: Run,
-    /// The number of batches started before those in `run`.
+    /// The number of batches that were started before those in `run`.
     started: usize,
     order: Option<Permutation>,
-    /// The maximum number of batches to claim at once, and the first lane to steal from. Random when shuffling.
+    /// The maximum number of batches to claim at once. `steal_first` is the first lane to steal from. Both are random when
+    /// shuffling.
     claim_limit: u32,
     steal_first: usize,
 }
@@ -54,9 +55,9 @@ struct Run {
     first: usize,
     next: usize,
     end: usize,
-    /// The first index of the next batch. Stored because a multiplication per batch costs more.
+    /// The first index of the next batch. It is stored, because a multiplication per batch costs more.
     start: usize,
-    /// The number of indices per batch, and in total.
+    /// The number of indices per batch. `count` is the total number of indices.
     batch: usize,
     count: usize,
     thread: usize,
@@ -77,7 +78,7 @@ impl Run {
 }
 
 impl Claims {
-    /// Returns claims on all the batches, for a job with one participant.
+    /// Creates claims on all batches, for a job with one participant.
     pub(crate) fn alone(
         thread: usize,
         count: usize,
@@ -97,7 +98,7 @@ impl Claims {
         }
     }
 
-    /// Returns claims on a share of the batches in the lanes.
+    /// Creates claims on a share of the batches in the lanes.
     pub(crate) fn shared(
         ranges: &Arc<Ranges>,
         thread: usize,
@@ -126,7 +127,7 @@ impl Claims {
         self.run.next.saturating_sub(1) * self.run.batch
     }
 
-    /// Returns the number of batches started.
+    /// Returns the number of batches that were started.
     pub(crate) fn started(&self) -> usize {
         self.started + (self.run.next - self.run.first)
     }

@@ -5,9 +5,10 @@ use std::mem::{self, ManuallyDrop};
 
 thread_local! {
     static CURRENT: Cell<Option<Context>> = const { Cell::new(None) };
-    /// The name of the current job. Stored separately, because nothing else changes along a chain of jobs.
+    /// The name of the current job. It is stored separately, because it is the only part of the context that changes in a chain of
+    /// jobs.
     static NAME: Cell<&'static str> = const { Cell::new("") };
-    /// The schedulers of outer jobs for which `Context::around` has no room. Not dropped with the thread, since the
+    /// The schedulers of outer jobs for which `Context::around` has no room. The value is not dropped with the thread, because the
     /// owner may be a thread that is ending. It holds memory only inside such jobs.
     static FURTHER_OUT: RefCell<ManuallyDrop<Vec<u32>>> =
         const { RefCell::new(ManuallyDrop::new(Vec::new())) };
@@ -16,14 +17,14 @@ thread_local! {
 #[derive(Clone, Copy)]
 struct Context {
     thread: u32,
-    /// The scheduler of the current job, and those of the nearest enclosing jobs, nearest first.
+    /// The scheduler of the current job. `around` has those of the enclosing jobs, nearest first.
     scheduler: u32,
     around: [u32; 4],
 }
 
 impl Context {
-    /// Returns the outermost scheduler, for which a nested job has no room. Zero without such a scheduler, and for
-    /// the drop of a panic payload, which is not a job.
+    /// Returns the scheduler of the outermost stored job, which does not fit into the context of a nested job. Returns zero if
+    /// there is no such scheduler, and while the payload of a panic is dropped, which is not a job.
     #[inline]
     fn outermost(&self) -> u32 {
         self.around[3]
@@ -32,10 +33,10 @@ impl Context {
 
 /// Returns the index of the thread that the calling job runs on, or `None` outside a job.
 ///
-/// Zero is the owner of the scheduler, `1..=workers` are the workers of the pool. No two threads of the pool that
-/// work for one scheduler at the same time have the same index. So a container can give each thread a slot of its
-/// own; [`JobScheduler::thread_count`](crate::JobScheduler::thread_count) returns their number. The slots still have
-/// to be `Sync`: a thread may have several writers at a time, and may lend them to threads outside the pool.
+/// Zero is the owner of the scheduler, and `1..=workers` are the workers of the pool. Two threads of the pool that work for one
+/// scheduler at the same time have different indices, so a container can have one slot per thread.
+/// [`JobScheduler::thread_count`](crate::JobScheduler::thread_count) returns the number of slots. The slots still have to be
+/// `Sync`: a thread may have several writers at a time, and may lend them to threads outside of the pool.
 ///
 /// # Determinism
 ///
@@ -82,7 +83,7 @@ pub(crate) fn is_inside_job_of(scheduler: u32) -> bool {
     })
 }
 
-/// Returns the schedulers whose jobs the calling thread is inside.
+/// Returns the schedulers whose jobs are running on the calling thread, including outer jobs.
 pub(crate) fn schedulers_inside() -> Vec<u32> {
     let Some(Context { scheduler, around, .. }) = CURRENT.get() else { return Vec::new() };
     let mut all = vec![scheduler];

@@ -18,15 +18,15 @@ use crate::safety::AccessList;
 ///
 /// # Safety
 ///
-/// - [`declare`](Self::declare) names every container that the views reach, with the access they allow.
-/// - Data that writes a container was made from a mutable borrow of it. Data that reads a container was made from a
-///   shared borrow of it. The borrow is a lifetime of the type. So it outlives the call that schedules or runs the job,
-///   even after [`hold`](Self::hold).
-/// - [`USES_CONTAINERS`](Self::USES_CONTAINERS) is false only where `declare` adds nothing.
-/// - [`Held`](Self::Held) keeps the declared containers' blocks alive, and so the memory that the views reach. Data
-///   behind a [fence](crate::Fence) is kept alive by the fence's owner. That owner completes the jobs that use the
-///   data before freeing it.
-/// - The views reach nothing else, and no longer than their lifetime.
+/// - [`declare`](Self::declare) declares every container that the views reach, with the access that the views allow.
+/// - Data that writes a container was created from a mutable borrow of the container. Data that reads a container was created from
+///   a shared borrow of it. The borrow is a lifetime of the type, so it outlives the call that schedules or runs the job, even
+///   after [`hold`](Self::hold).
+/// - [`USES_CONTAINERS`](Self::USES_CONTAINERS) is false only if `declare` adds nothing.
+/// - [`Held`](Self::Held) keeps the blocks of the declared containers alive, and with them the memory that the views reach. Data
+///   behind a [fence](crate::Fence) is kept alive by the owner of the fence, which completes the jobs that use the data before it
+///   frees the data.
+/// - The views reach no other data, and no data after their lifetime has ended.
 ///
 /// # Examples
 ///
@@ -79,13 +79,13 @@ pub unsafe trait JobData {
     /// The views that a single job gets.
     type Whole<'v>;
 
-    /// Set to false if the data declares no container. [`declare`](Self::declare) is then not called.
+    /// False if the data declares no container. In this case, [`declare`](Self::declare) is not called.
     const USES_CONTAINERS: bool = true;
 
-    /// Declares the containers and how each one is accessed.
+    /// Declares the containers, and the access to each.
     fn declare(&self, accesses: &mut AccessList);
 
-    /// Ends the loan: from now on, the job itself holds the containers.
+    /// Ends the borrow of the containers. From then on, the job itself holds the containers.
     fn hold(self) -> Self::Held;
 
     /// Opens the views for a single job.
@@ -93,31 +93,31 @@ pub unsafe trait JobData {
     /// # Safety
     ///
     /// - The declared accesses passed the safety check, and no job that conflicts is running.
-    /// - Nothing else is opened from `held` while the views are in use.
+    /// - No other views are opened from `held` while these views are in use.
     unsafe fn whole(held: &mut Self::Held) -> Self::Whole<'_>;
 
-    /// Set to true if the data needs work after the job has run. If false, [`settle`](Self::settle) and
-    /// [`conclude`](Self::conclude) are not called.
+    /// True if the data needs work after the job has run. If false, [`settle`](Self::settle) and [`conclude`](Self::conclude) are
+    /// not called.
     const SETTLES: bool = false;
 
-    /// Puts the writes of the job in order. Called after its last batch, even if one panicked, and before anything
-    /// that waits for the job continues. A panic here counts as the job's.
+    /// Sorts the writes of the job. Called after the last batch of the job, even if a batch panicked, and before code that waits
+    /// for the job continues. If this function panics, the job counts as panicked.
     ///
     /// # Safety
     ///
     /// - The declared accesses passed the safety check, and no job that conflicts is running.
-    /// - Nothing that was opened from `held` is in use.
+    /// - No view that was opened from `held` is in use.
     unsafe fn settle(held: &mut Self::Held) {
         _ = held;
     }
 
-    /// Keeps or discards the writes of the job, after [`settle`](Self::settle) of all its data. `failed` is true if
-    /// the job panicked, in a batch or while it was settled.
+    /// Keeps or discards the writes of the job, after [`settle`](Self::settle) was called for all its data. `failed` is true if the
+    /// job panicked, in a batch or in `settle`.
     ///
     /// # Safety
     ///
     /// - The declared accesses passed the safety check, and no job that conflicts is running.
-    /// - Nothing that was opened from `held` is in use.
+    /// - No view that was opened from `held` is in use.
     unsafe fn conclude(held: &mut Self::Held, failed: bool) {
         _ = (held, failed);
     }
@@ -125,7 +125,7 @@ pub unsafe trait JobData {
 
 /// Job data for parallel jobs, which can be opened for a single batch.
 ///
-/// Tokens to read open the whole container to every batch; tokens to write open each batch's own part.
+/// Tokens that read open the whole container to every batch. Tokens that write open only the part of the batch.
 ///
 /// # Safety
 ///
@@ -220,7 +220,7 @@ pub unsafe trait ParallelJobData: JobData {
 
     /// Checks that the containers are long enough for `count` indices. `job` is the job's name, for the error.
     ///
-    /// The default accepts any count. It is for data of which every batch sees all.
+    /// The default accepts any count. It is meant for data whose batches all see the whole container.
     fn check_count(&self, job: &'static str, count: usize) -> Result<(), ScheduleError> {
         _ = (job, count);
         Ok(())
@@ -259,7 +259,7 @@ pub unsafe trait ParallelJobData: JobData {
     fn item<'b>(batch: &'b mut Self::Batch<'_>, offset: usize) -> Self::Item<'b>;
 }
 
-// SAFETY: it declares, borrows and holds nothing, and its views reach nothing.
+// SAFETY: `()` declares, borrows and holds nothing, and its views reach nothing.
 unsafe impl JobData for () {
     type Held = ();
     type Whole<'v> = ();
@@ -273,7 +273,7 @@ unsafe impl JobData for () {
     unsafe fn whole(_: &mut ()) {}
 }
 
-// SAFETY: it declares, borrows and holds nothing. Its views reach nothing, so two threads may use them at once.
+// SAFETY: `()` declares, borrows and holds nothing. Its views reach nothing, so two threads may use them at the same time.
 unsafe impl ParallelJobData for () {
     type Batch<'v> = ();
     type Item<'b> = ();
@@ -287,9 +287,9 @@ unsafe impl ParallelJobData for () {
     fn item(_: &mut (), _: usize) {}
 }
 
-/// A plain value that the job owns, next to its containers' tokens.
+/// A plain value that the job owns, in addition to the tokens of containers.
 ///
-/// For the fields of job structs; closures capture their values instead.
+/// It is used for the fields of job structs. Closures capture their values instead.
 ///
 /// # Examples
 ///
@@ -303,7 +303,7 @@ unsafe impl ParallelJobData for () {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Plain<T>(pub T);
 
-// SAFETY: it declares no container and borrows nothing. The view reaches only the value, which the job holds.
+// SAFETY: `Plain` declares no container and borrows nothing. The view reaches only the value, which the job holds.
 unsafe impl<T: Send + Sync + 'static> JobData for Plain<T> {
     type Held = T;
     type Whole<'v> = &'v mut T;
@@ -322,7 +322,7 @@ unsafe impl<T: Send + Sync + 'static> JobData for Plain<T> {
     }
 }
 
-// SAFETY: the views reach only the value that the job owns. The batches share it, which `T: Sync` allows.
+// SAFETY: the views reach only the value that the job owns. The batches share the value, which `T: Sync` allows.
 unsafe impl<T: Send + Sync + 'static> ParallelJobData for Plain<T> {
     type Batch<'v> = &'v T;
     type Item<'b> = &'b T;
@@ -345,7 +345,7 @@ unsafe impl<T: Send + Sync + 'static> ParallelJobData for Plain<T> {
     }
 }
 
-/// The first panic of several steps of a job, all of which run.
+/// The first panic of several steps of a job. All steps run, even if one panics.
 #[derive(Default)]
 pub(crate) struct Panics(Option<Box<dyn Any + Send>>);
 
@@ -374,8 +374,8 @@ impl Panics {
 /// Implements both traits for tuples by calling each part in order.
 macro_rules! tuples {
     ($(($($part:ident $place:tt),+)),+ $(,)?) => {$(
-        // SAFETY: each part is declared, borrowed and held as its own contract says, and the views are those of the
-        // parts.
+        // SAFETY: each part meets the contract for its own containers: it declares, borrows and holds them. The views of the tuple
+        // are the views of its parts.
         unsafe impl<$($part: JobData),+> JobData for ($($part,)+) {
             type Held = ($($part::Held,)+);
             type Whole<'v> = ($($part::Whole<'v>,)+);
@@ -392,8 +392,8 @@ macro_rules! tuples {
 
             #[inline(always)]
             unsafe fn whole(held: &mut Self::Held) -> Self::Whole<'_> {
-                // SAFETY: the accesses of all parts passed the check and no conflicting job runs, by the contract of
-                // `whole`; nothing else is opened from `held`.
+                // SAFETY: the caller says that the accesses of all parts passed the check, and that no conflicting job is running
+                // and nothing else is opened from `held`.
                 unsafe { ($($part::whole(&mut held.$place),)+) }
             }
 
@@ -402,8 +402,8 @@ macro_rules! tuples {
             unsafe fn settle(held: &mut Self::Held) {
                 let mut panics = Panics::default();
                 $(if $part::SETTLES {
-                    // SAFETY: the accesses of all parts passed the check and no conflicting job runs, by the contract
-                    // of `settle`; nothing opened from `held` is in use.
+                    // SAFETY: the caller says that the accesses of all parts passed the check, and that no conflicting job is
+                    // running and nothing opened from `held` is in use.
                     panics.catch(|| unsafe { $part::settle(&mut held.$place) });
                 })+
                 panics.resume();
@@ -412,16 +412,16 @@ macro_rules! tuples {
             unsafe fn conclude(held: &mut Self::Held, failed: bool) {
                 let mut panics = Panics::default();
                 $(if $part::SETTLES {
-                    // SAFETY: the accesses of all parts passed the check and no conflicting job runs, by the contract
-                    // of `conclude`; nothing opened from `held` is in use.
+                    // SAFETY: the caller says that the accesses of all parts passed the check, and that no conflicting job is
+                    // running and nothing opened from `held` is in use.
                     panics.catch(|| unsafe { $part::conclude(&mut held.$place, failed) });
                 })+
                 panics.resume();
             }
         }
 
-        // SAFETY: the views are those of the parts, all of which are declared and held, and which two batches may use
-        // at once.
+        // SAFETY: the views of the tuple are the views of its parts, which meet the contract: they are declared and held, and two
+        // batches may use them at the same time.
         unsafe impl<$($part: ParallelJobData),+> ParallelJobData for ($($part,)+) {
             type Batch<'v> = ($($part::Batch<'v>,)+);
             type Item<'b> = ($($part::Item<'b>,)+);
@@ -435,8 +435,7 @@ macro_rules! tuples {
 
             #[inline(always)]
             unsafe fn open(held: &Self::Held) -> Self::Open<'_> {
-                // SAFETY: the accesses of all parts passed the check and no conflicting job runs, by the contract of
-                // `open`.
+                // SAFETY: the caller says that the accesses of all parts passed the check, and that no conflicting job is running.
                 unsafe { ($($part::open(&held.$place),)+) }
             }
 
@@ -446,8 +445,8 @@ macro_rules! tuples {
                 open: &Self::Open<'v>,
                 batch: &BatchInfo,
             ) -> Self::Batch<'v> {
-                // SAFETY: each part of `open` was returned for that part of `held`, and no other open batch has these
-                // indices, by the contract of `batch`.
+                // SAFETY: each part of `open` was returned by `open` for the same part of `held`. The caller says that no other
+                // open batch has these indices.
                 unsafe { ($($part::batch(&held.$place, &open.$place, batch),)+) }
             }
 

@@ -24,7 +24,7 @@ pub(crate) struct Deque {
 }
 
 impl Deque {
-    /// Makes a deque for `capacity` tickets, which must be a power of two.
+    /// Creates a deque for `capacity` tickets, which must be a power of two.
     pub(crate) fn new(capacity: usize) -> Self {
         assert!(capacity.is_power_of_two());
         Self {
@@ -34,7 +34,7 @@ impl Deque {
         }
     }
 
-    /// Adds a ticket at the bottom, or returns it when the ring is full. Owner only.
+    /// Adds a ticket at the bottom. If the ring is full, returns the ticket as an error. Only the owner calls this method.
     pub(crate) fn push(&self, ticket: u32) -> Result<(), u32> {
         let bottom = self.bottom.load(Ordering::Relaxed);
         // Acquire pairs with the compare-exchange of `steal`: the slot is reused only after the
@@ -49,12 +49,11 @@ impl Deque {
         Ok(())
     }
 
-    /// Takes the newest ticket. Owner only.
+    /// Takes the newest ticket. Only the owner calls this method.
     pub(crate) fn pop(&self) -> Option<u32> {
         let bottom = self.bottom.load(Ordering::Relaxed).wrapping_sub(1);
         self.bottom.store(bottom, Ordering::Relaxed);
-        // Pairs with the fence of `steal`: either the thief sees the lowered bottom or we see its
-        // raised top.
+        // Pairs with the fence of `steal`: either the thief sees the decreased bottom, or this thread sees the increased top.
         fence(Ordering::SeqCst);
         let top = self.top.load(Ordering::Relaxed);
         let left = bottom.wrapping_sub(top).cast_signed();
@@ -66,13 +65,13 @@ impl Deque {
         if left > 0 {
             return Some(ticket);
         }
-        // The last ticket: thieves may compete for it, so take it from their end.
+        // Thieves may compete for the last ticket, so it is taken from the top.
         let won = self.advance_top(top);
         self.bottom.store(bottom.wrapping_add(1), Ordering::Relaxed);
         won.then_some(ticket)
     }
 
-    /// Takes the oldest ticket. Any thread.
+    /// Takes the oldest ticket. Any thread may call this method.
     pub(crate) fn steal(&self) -> Option<u32> {
         loop {
             let top = self.top.load(Ordering::Acquire);

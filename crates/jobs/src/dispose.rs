@@ -8,14 +8,14 @@ use crate::safety::{Access, AccessList, Guarded, Held, JobCell, JobSlice};
 use crate::scheduler::JobScheduler;
 
 impl<T: Send + 'static> Guarded<T> {
-    /// Frees the value after the given jobs, on any thread.
+    /// Frees the value on any thread, after the given jobs have finished.
     ///
-    /// If the given jobs are all the jobs that use the container, dropping the container has the same effect.
+    /// If no other job uses the container, dropping the container has the same effect.
     ///
     /// # Errors
     ///
-    /// Returns the container and the error if a job that uses it is neither among the given ones nor among their
-    /// dependencies (A0001). Also if the container's memory was rewound (A0013).
+    /// Returns the container and the error if another job uses it that is neither one of the given jobs nor one of their
+    /// dependencies (A0001), or if the container's memory was rewound (A0013).
     ///
     /// # Examples
     ///
@@ -35,14 +35,14 @@ impl<T: Send + 'static> Guarded<T> {
         jobs: &JobScheduler,
         dependencies: &[JobHandle],
     ) -> Result<JobHandle, Kept<Self, ScheduleError>> {
-        // The job does nothing: it holds the last reference to the block, and releases it when it has run.
+        // The job does nothing. It holds the last reference to the block, and releases the reference when it has run.
         let job = jobs.named("Dispose").schedule(dependencies, Disposal(&mut self), |()| {});
         job.map_err(|error| Kept { container: self, error })
     }
 }
 
 impl<T: Send + 'static> JobCell<T> {
-    /// Frees the value after the given jobs. See [`Guarded::dispose_after`].
+    /// Frees the value after the given jobs have finished. See [`Guarded::dispose_after`].
     ///
     /// # Errors
     ///
@@ -70,7 +70,7 @@ impl<T: Send + 'static> JobCell<T> {
 }
 
 impl<T: Send + 'static> JobSlice<T> {
-    /// Frees the array after the given jobs. See [`Guarded::dispose_after`].
+    /// Frees the array after the given jobs have finished. See [`Guarded::dispose_after`].
     ///
     /// # Errors
     ///
@@ -101,7 +101,7 @@ impl<T: Send + 'static> JobSlice<T> {
 /// The token of a job that only releases a container.
 struct Disposal<'a, T>(&'a mut Guarded<T>);
 
-// SAFETY: declares that it writes the container, which it borrows mutably, and holds its block. There is no view.
+// SAFETY: the token declares that it writes the container, which it borrows mutably, and holds its block. It has no view.
 unsafe impl<T: Send + 'static> JobData for Disposal<'_, T> {
     type Held = Held<T>;
     type Whole<'v> = ();

@@ -7,8 +7,8 @@ use crate::safety::{Access, ContainerLabel};
 
 /// The reason why a job was refused. Nothing was scheduled, and nothing changed.
 ///
-/// The message begins with a code, names the job, the container and the other job, and suggests a remedy. The
-/// `errors` folder of the repository has a page for each code.
+/// The message begins with a code, names the job, the container and the other job, and suggests a remedy. The `errors` folder of
+/// the repository has a page for each code.
 ///
 /// # Examples
 ///
@@ -27,22 +27,22 @@ use crate::safety::{Access, ContainerLabel};
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ScheduleError {
-    /// A0001: another job uses the container, and neither is ordered before the other.
+    /// A0001: another job uses the container, and the two jobs are not ordered.
     Conflict {
-        /// The container that both use.
+        /// The container that both jobs use.
         container: ContainerLabel,
         /// The job that was refused.
         job: &'static str,
         /// The access that the job requested.
         access: Access,
-        /// The job that was scheduled earlier and not completed since.
+        /// The other job, which was scheduled earlier and is not completed.
         other: &'static str,
         /// The access of the other job.
         other_access: Access,
     },
     /// A0002: the job takes the same container twice, and writes it at least once.
     Aliased {
-        /// The container.
+        /// The container that the job takes twice.
         container: ContainerLabel,
         /// The job that was refused.
         job: &'static str,
@@ -54,7 +54,7 @@ pub enum ScheduleError {
     },
     /// A0005: the container is in use by a job of another scheduler.
     ForeignContainer {
-        /// The container.
+        /// The container that the other scheduler's job uses.
         container: ContainerLabel,
         /// The job that was refused.
         job: &'static str,
@@ -73,14 +73,14 @@ pub enum ScheduleError {
         /// The job that was refused.
         job: &'static str,
     },
-    /// A0008: more jobs are uncompleted than the pool has room for, in blocks of 64 for each scheduler.
+    /// A0008: there are more uncompleted jobs than the pool has room for. Each scheduler takes room in blocks of 64 jobs.
     TooManyJobs {
         /// The job that was refused.
         job: &'static str,
         /// The maximum number of uncompleted jobs.
         limit: usize,
     },
-    /// A0009: the count makes more batches than can be numbered.
+    /// A0009: the job has more batches than can be numbered.
     TooManyBatches {
         /// The job that was refused.
         job: &'static str,
@@ -91,7 +91,7 @@ pub enum ScheduleError {
     },
     /// A0010: the container has fewer elements than the parallel job has indices.
     TooShort {
-        /// The container.
+        /// The container with too few elements.
         container: ContainerLabel,
         /// The job that was refused.
         job: &'static str,
@@ -102,14 +102,14 @@ pub enum ScheduleError {
     },
     /// A0013: the memory of the container was rewound.
     Expired {
-        /// The container.
+        /// The container whose memory was rewound.
         container: ContainerLabel,
         /// The job that was refused.
         job: &'static str,
-        /// The name of the memory.
+        /// The name of the memory that was rewound.
         memory: &'static str,
     },
-    /// A0074: the job uses something whose jobs are ordered by another scheduler.
+    /// A0074: the job uses data whose jobs are ordered by another scheduler.
     ForeignFence {
         /// The job that was refused.
         job: &'static str,
@@ -201,20 +201,20 @@ impl std::error::Error for ScheduleError {}
 pub enum AccessError {
     /// A0003: a job that was not completed uses the container.
     InUse {
-        /// The container.
+        /// The container that the job uses.
         container: ContainerLabel,
         /// The access that the owner requested.
         access: Access,
         /// The uncompleted job that uses the container.
         job: &'static str,
-        /// The access of that job.
+        /// The access of the job that uses the container.
         job_access: Access,
     },
     /// A0013: the memory of the container was rewound.
     Expired {
-        /// The container.
+        /// The container whose memory was rewound.
         container: ContainerLabel,
-        /// The name of the memory.
+        /// The name of the memory that was rewound.
         memory: &'static str,
     },
 }
@@ -271,8 +271,8 @@ impl std::error::Error for AccessError {}
 /// The maximum number of workers of a pool.
 pub(crate) const MAX_WORKERS: usize = 1024;
 
-/// The reason why a pool could not be made. Either the system refused a thread (code A0012), or more than 1,024
-/// workers were requested (code A0147).
+/// The reason why a pool could not be created. Either the system refused a thread (code A0012), or more than 1,024 workers were
+/// requested (code A0147).
 ///
 /// The workers that were already running have ended. If the pool was built inside a job, they end on their own,
 /// possibly later.
@@ -288,7 +288,8 @@ pub(crate) const MAX_WORKERS: usize = 1024;
 /// ```
 pub struct PoolError {
     pub(crate) wanted: usize,
-    /// The number of threads made before the system refused one, and its error. `None` if the system refused none.
+    /// The number of threads that were created before the system refused one, and the error of the system. `None` if the system
+    /// refused none.
     pub(crate) refused: Option<(usize, io::Error)>,
 }
 
@@ -340,7 +341,7 @@ pub struct Kept<C, E> {
 }
 
 impl<C, E> Kept<C, E> {
-    /// Converts the container, for containers that wrap others.
+    /// Converts the container. Use it for containers that wrap other containers.
     ///
     /// # Examples
     ///

@@ -29,7 +29,7 @@ use crate::context::InJob;
 #[derive(Clone)]
 pub struct JobFailed {
     pub(crate) job: &'static str,
-    /// Set if the job ran, so that the panic is its own.
+    /// Set if the job itself ran and panicked. Not set if a dependency panicked.
     pub(crate) ran: bool,
     pub(crate) panic: Arc<JobPanic>,
 }
@@ -37,18 +37,18 @@ pub struct JobFailed {
 /// The panic of one job, shared by all jobs that did not run because of it.
 pub(crate) struct JobPanic {
     pub(crate) job: &'static str,
-    /// The sequence number of the job. Of several panics that reach a job, the earliest is reported.
+    /// The sequence number of the job. If several panics reach a job, the one with the lowest number is reported.
     pub(crate) sequence: u64,
-    /// The first index of the batch that panicked, also to find the earliest panic; zero in a single job.
+    /// The first index of the batch that panicked, or zero in a single job. It also decides which panic is the earliest.
     pub(crate) batch: usize,
     pub(crate) message: String,
-    /// The work that was in progress, if that was [recorded](note_panic).
+    /// The work that was in progress, if it was [recorded](note_panic).
     pub(crate) place: Option<String>,
     payload: Mutex<Option<Box<dyn Any + Send>>>,
 }
 
 impl JobFailed {
-    /// Returns the name of the job that failed: it panicked or did not run.
+    /// Returns the name of the failed job, which panicked or did not run.
     ///
     /// # Examples
     ///
@@ -96,15 +96,15 @@ impl JobFailed {
         &self.panic.message
     }
 
-    /// Returns the work that was in progress when the job panicked, if that was [recorded](note_panic). For a job
-    /// over entities: the query and the entities.
+    /// Returns the work that was in progress when the job panicked, if it was [recorded](note_panic). For a job over entities, it
+    /// is the query and the entities.
     ///
     /// See [`note_panic`] for an example.
     pub fn place(&self) -> Option<&str> {
         self.panic.place.as_deref()
     }
 
-    /// Takes the panic's payload, for [`std::panic::resume_unwind`]. Later calls return `None`.
+    /// Takes the payload of the panic, for [`std::panic::resume_unwind`]. Later calls return `None`.
     ///
     /// # Examples
     ///
@@ -146,16 +146,15 @@ impl fmt::Debug for JobFailed {
 impl std::error::Error for JobFailed {}
 
 thread_local! {
-    /// The work that was in progress in the job that panics on this thread.
+    /// The work that was in progress in the job that is panicking on this thread.
     static PLACE: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Records the work that was in progress in a job, while it panics. For job kinds that have more detail than a batch
-/// number.
+/// Records the work that is in progress in a job that is panicking. Use it in job kinds with more detail than a batch number.
 ///
 /// Call it from a destructor while the panic unwinds. The text becomes part of the job's [failure](JobFailed::place).
-/// Only the first call of a panic counts, since it is closest to the cause. While a thread drops its `thread_local!`
-/// values, the call has no effect.
+/// If it is called several times for one panic, only the first call counts, because it is closest to the cause. While a thread
+/// drops its `thread_local!` values, the call has no effect.
 ///
 /// # Examples
 ///
@@ -186,14 +185,13 @@ pub fn note_panic(place: String) {
     let _ = PLACE.try_with(|noted| _ = noted.borrow_mut().get_or_insert(place));
 }
 
-/// Takes the recorded place. Returns `None` on an ending thread that dropped it: such a thread may still drop a
-/// scheduler, and so run jobs.
+/// Takes the recorded place. Returns `None` on an ending thread that has already dropped it. Such a thread can run jobs, because it
+/// may still drop a scheduler.
 fn take_place() -> Option<String> {
     PLACE.try_with(RefCell::take).ok().flatten()
 }
 
-/// Guard that clears the recorded place while a panic unwinds that is not reported here. The next panic has another
-/// cause.
+/// Guard that clears the recorded place while a panic unwinds that is not reported here, because the next panic has another cause.
 pub(crate) struct PanicPasses;
 
 impl Drop for PanicPasses {
@@ -205,8 +203,8 @@ impl Drop for PanicPasses {
     }
 }
 
-/// A payload can have any destructor, and the last job that releases the panic drops it. So it is dropped as if by a
-/// job: it can neither schedule nor complete. If the destructor panics, that panic is ignored.
+/// Drops the payload as if inside a job, so that its destructor can neither schedule nor complete jobs. A payload can have any
+/// destructor, and the last job that releases the panic drops it. If the destructor panics, that panic is ignored.
 impl Drop for JobPanic {
     fn drop(&mut self) {
         let payload = self.payload.get_mut().unwrap_or_else(PoisonError::into_inner).take();
@@ -217,8 +215,8 @@ impl Drop for JobPanic {
     }
 }
 
-/// Drops the payload of a panic. A second panic caused by this is dropped too, and the payload of a third is leaked.
-/// Must be called inside a job.
+/// Drops the payload of a panic. If this panics, drops the second payload too. The payload of a third panic is leaked. Must be
+/// called inside a job.
 pub(crate) fn discard(payload: Box<dyn Any + Send>) {
     if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(payload)))
         && let Err(third) = catch_unwind(AssertUnwindSafe(|| drop(second)))
@@ -243,7 +241,7 @@ impl JobPanic {
         Self { job, sequence, batch, message, place, payload: Mutex::new(Some(payload)) }
     }
 
-    /// Returns whether this panic is reported instead of `other`, independent of thread timing.
+    /// Returns whether this panic is reported instead of `other`. The result does not depend on the timing of threads.
     pub(crate) fn precedes(&self, other: &Self) -> bool {
         (self.sequence, self.batch) < (other.sequence, other.batch)
     }

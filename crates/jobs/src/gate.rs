@@ -7,11 +7,11 @@
 //! MORE | n      a parallel job under way: any thread may join the n inside
 //! ```
 //!
-//! A thread leaves when it finds no work left, and shuts the gate on leaving. So no thread enters an exhausted job
-//! twice. The last thread to leave finishes the job.
+//! A thread leaves when it finds no work left, and shuts the gate when it leaves. So no thread enters a job that has no work left.
+//! The last thread to leave finishes the job.
 //!
-//! Tickets that lead to a gate are hints. A stale ticket finds the gate shut, or finds a later job of the same node
-//! ready, which is equally useful. Nothing of the node is read before the gate was entered.
+//! A ticket that leads to a gate is a hint. With a stale ticket, a thread finds the gate shut, or finds a later job of the same
+//! node ready, which it can work on. No field of the node is read before the gate was entered.
 
 use crate::primitive::{AtomicU32, Ordering};
 
@@ -32,19 +32,19 @@ pub(crate) enum Entry {
 }
 
 impl Gate {
-    /// Makes a gate that is shut.
+    /// Creates a gate that is shut.
     pub(crate) fn new() -> Self {
         Self(AtomicU32::new(0))
     }
 
-    /// Admits one thread: the job is ready.
+    /// Opens the gate for one thread, because the job is ready.
     pub(crate) fn open(&self) {
-        // Release pairs with the acquire of `enter`. The thread that starts the job sees the job's data, and
-        // everything that the jobs before it did.
+        // Release pairs with the acquire of `enter`. The thread that starts the job sees the job's data, and the writes of the jobs
+        // before it.
         self.0.store(FIRST, Ordering::Release);
     }
 
-    /// Admits more threads. The caller is the thread inside, and has set the shared ranges.
+    /// Opens the gate for more threads. The caller is the thread inside the gate, and has set the shared ranges.
     pub(crate) fn widen(&self) {
         // Release pairs with the acquire of `enter`, for the ranges.
         self.0.store(MORE | 1, Ordering::Release);
@@ -75,14 +75,14 @@ impl Gate {
         self.0.load(Ordering::Relaxed) & (FIRST | MORE) != 0
     }
 
-    /// Leaves an exhausted job and shuts the gate. Returns true for the last thread to leave. That thread finishes
-    /// the job, and sees everything that the others did.
+    /// Leaves a job that has no work left, and shuts the gate. Returns true for the last thread to leave, which finishes the job
+    /// and sees the writes of the other threads.
     pub(crate) fn leave(&self) -> bool {
         let mut state = self.0.load(Ordering::Relaxed);
         loop {
             let left = (state & !MORE) - 1;
-            // Release: the last thread to leave sees what this thread did. Acquire: if this is the last thread, it
-            // sees what the others did.
+            // Release: the last thread to leave sees the writes of this thread. Acquire: if this is the last thread, it sees the
+            // writes of the others.
             match self.0.compare_exchange_weak(state, left, Ordering::AcqRel, Ordering::Relaxed) {
                 Ok(_) => return left == 0,
                 Err(found) => state = found,

@@ -1,11 +1,11 @@
 //! The queue through which schedulers hand tickets to the workers.
 //!
-//! Two queues behind one lock. A flush adds all its tickets at once, and a worker takes several at once, so the lock
-//! is taken rarely and held briefly. A separate count lets idle workers check for tickets without the lock.
+//! The injector has two queues behind one lock. A flush adds all its tickets at once, and a worker takes several tickets at once,
+//! so the lock is taken rarely and held briefly. Idle workers read a separate count to check for tickets without the lock.
 //!
-//! An owner that waits for jobs also works on them, without looking for their tickets, which become stale. Afterwards
-//! the owner removes its stale urgent tickets. The other stale tickets are soon removed by the workers, unless these
-//! are busy for long. So a full queue drops stale tickets before it grows.
+//! An owner that waits for jobs also works on them. It does not look for their tickets, which become stale. Afterwards the owner
+//! removes its stale urgent tickets. Workers soon remove the other stale tickets, unless all workers are busy for a long time. So a
+//! full queue drops stale tickets before it grows.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -28,7 +28,7 @@ pub(crate) struct Injector {
     tickets: Mutex<Tickets>,
 }
 
-/// The two queues. Both are taken from oldest first: an owner that waits works from the other end.
+/// The two queues. The oldest ticket of a queue is taken first, because an owner that waits works from the other end.
 #[derive(Debug)]
 struct Tickets {
     /// Tickets of jobs that an owner waits for. Taken first.
@@ -48,15 +48,15 @@ impl Injector {
         }
     }
 
-    /// Returns whether the queue looked empty.
+    /// Returns whether the queue looked empty during the call.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         // Relaxed: calls that must not miss a ticket follow the fences of `sleep`.
         self.length.load(Ordering::Relaxed) == 0
     }
 
-    /// Adds tickets: before all others if they are urgent, behind them if not. `is_open` returns whether a ticket's
-    /// gate is open.
+    /// Adds tickets to a queue. Urgent tickets are taken before ordinary ones. `is_open` returns whether the gate of a ticket is
+    /// open.
     pub(crate) fn push(
         &self,
         tickets: impl ExactSizeIterator<Item = u32>,
@@ -72,14 +72,14 @@ impl Injector {
         self.count(&queues);
     }
 
-    /// Drops the urgent tickets whose gates are shut.
+    /// Removes the urgent tickets whose gates are shut.
     pub(crate) fn take_back(&self, is_open: impl Fn(u32) -> bool) {
         let mut queues = self.lock();
         queues.urgent.retain(|&ticket| is_open(ticket));
         self.count(&queues);
     }
 
-    /// Takes a ticket, and moves some more into `local`, the calling worker's own deque.
+    /// Takes a ticket, and moves further tickets into `local`, the deque of the calling worker.
     pub(crate) fn take(&self, local: &Deque) -> Option<u32> {
         if self.is_empty() {
             return None;
@@ -119,9 +119,8 @@ impl Tickets {
     }
 }
 
-/// Drops the tickets whose gates are shut, and keeps one ticket for each node. The gate may be open for a later job
-/// than most of the tickets were made for. Fewer threads then join a parallel job, which is better than a growing
-/// queue.
+/// Removes the tickets whose gates are shut, and keeps one ticket for each node. An open gate may be that of a later job than the
+/// job for which most of the tickets were created. Then fewer threads join a parallel job, which is better than a growing queue.
 fn prune(queue: &mut VecDeque<u32>, is_open: impl Fn(u32) -> bool) {
     queue.make_contiguous().sort_unstable();
     let mut last = None;

@@ -6,13 +6,13 @@ use crate::data::{JobData, ParallelJobData};
 
 /// A struct that can be scheduled as a single job. Its fields are tokens of containers and plain values.
 ///
-/// Implemented by a derive macro. Fields whose type mentions the struct's lifetime are tokens; the others are plain values that the job
-/// owns. For a struct `Add` the derive makes `AddView`, with the same field names. Its fields are the views of the
-/// tokens, and `&mut` references to the plain values.
+/// The trait is implemented by a derive macro. Fields whose type mentions the struct's lifetime are tokens. Other fields are plain
+/// values that the job owns. For a struct `Add`, the derive generates `AddView`, with the same field names. Its fields are the
+/// views of the tokens, and `&mut` references to the plain values.
 ///
 /// See [`Job`] for an example.
 pub trait JobStruct {
-    /// The fields, as job data.
+    /// The fields of the struct, as job data.
     type Data: JobData;
 
     /// The view of the struct that the job gets.
@@ -21,18 +21,18 @@ pub trait JobStruct {
     /// Converts the struct into job data.
     fn into_data(self) -> Self::Data;
 
-    /// Makes the view from the views of the fields.
+    /// Creates the view from the views of the fields.
     fn view(fields: <Self::Data as JobData>::Whole<'_>) -> Self::View<'_>;
 }
 
 /// A struct that can be scheduled as a parallel job. Its fields are tokens of containers and plain values.
 ///
-/// Implemented by a derive macro, like [`JobStruct`]. For a struct `Move` the derive makes `MoveBatch` and `MoveItem`. Their fields are the
-/// views of the tokens for a batch and for an index, and `&` references to the plain values.
+/// The trait is implemented by a derive macro, like [`JobStruct`]. For a struct `Move`, the derive generates `MoveBatch` and
+/// `MoveItem`. Their fields are the views of the tokens for a batch and for an index, and `&` references to the plain values.
 ///
 /// See [`ParallelFor`] and [`ParallelForBatch`] for examples.
 pub trait ParallelJobStruct {
-    /// The fields, as job data.
+    /// The fields of the struct, as job data.
     type Data: ParallelJobData;
 
     /// The view of the struct that a batch gets.
@@ -44,10 +44,10 @@ pub trait ParallelJobStruct {
     /// Converts the struct into job data.
     fn into_data(self) -> Self::Data;
 
-    /// Makes a batch's view from the views of the fields.
+    /// Creates the view of a batch from the views of the fields.
     fn batch(fields: <Self::Data as ParallelJobData>::Batch<'_>) -> Self::Batch<'_>;
 
-    /// Makes an index's view from the views of the fields.
+    /// Creates the view of an index from the views of the fields.
     fn item(fields: <Self::Data as ParallelJobData>::Item<'_>) -> Self::Item<'_>;
 }
 
@@ -78,7 +78,7 @@ pub trait ParallelJobStruct {
 /// assert_eq!(*total.get().unwrap(), 8.0);
 /// ```
 pub trait Job: JobStruct {
-    /// Does the work.
+    /// Runs the job.
     fn execute(job: Self::View<'_>);
 }
 
@@ -113,7 +113,7 @@ pub trait Job: JobStruct {
 /// assert_eq!(positions.as_slice().unwrap()[99], 3.0);
 /// ```
 pub trait ParallelFor: ParallelJobStruct {
-    /// Does the work of one index.
+    /// Runs the job for one index.
     fn execute(job: Self::Item<'_>, index: usize);
 }
 
@@ -147,6 +147,6 @@ pub trait ParallelFor: ParallelJobStruct {
 /// assert_eq!(numbers.as_slice().unwrap()[99], 99);
 /// ```
 pub trait ParallelForBatch: ParallelJobStruct {
-    /// Does the work of one batch.
+    /// Runs the job for one batch.
     fn execute(job: Self::Batch<'_>, range: Range<usize>);
 }

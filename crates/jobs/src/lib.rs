@@ -1,5 +1,5 @@
 #![doc = include_str!("../README.md")]
-// Under loom only `tests/loom.rs` is compiled, from the same files; see `primitive`.
+// Under loom, only `tests/loom.rs` is compiled, which includes source files of this crate: see `primitive`.
 #![cfg(not(loom))]
 
 mod claims;

@@ -22,12 +22,12 @@
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum ExecutionMode {
-    /// On all threads, in the fastest order.
+    /// Runs jobs on all threads, in the fastest order.
     #[default]
     Parallel,
-    /// Only on the owner's thread: jobs in the order they were scheduled, batches in rising order.
+    /// Runs jobs only on the owner's thread: jobs in the order in which they were scheduled, batches in ascending order.
     Serial,
-    /// On all threads, with jobs and batches in an order drawn from the seed.
+    /// Runs jobs on all threads, with jobs and batches in a random order that depends on the seed.
     Shuffle {
         /// The seed of the order.
         seed: u64,
@@ -48,7 +48,7 @@ impl Random {
         mix(self.0)
     }
 
-    /// Puts the items in a random order (Fisher and Yates).
+    /// Shuffles the items (Fisher and Yates).
     pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
         for i in (1..items.len()).rev() {
             items.swap(i, (self.next() % (i as u64 + 1)) as usize);

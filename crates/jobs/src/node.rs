@@ -10,13 +10,12 @@
 //!         complete                      the last thread inside leaves
 //! ```
 //!
-//! *Access.* The sequence number is written by the owner and read by any thread. All of a held node belongs to the
-//! owner. Publishing hands over the task: from then on it is read by the threads that passed the gate, until the last
-//! of them closes the list of dependents. Then all of the node belongs to the owner again. Other threads never touch
-//! the owner's notes.
+//! *Access.* The sequence number is written by the owner and read by any thread. While a node is held, all of it belongs to the
+//! owner. Publishing the node makes the task available to the threads that passed the gate, until the last of them closes the list
+//! of dependents. Then all of the node belongs to the owner again. Other threads never access the owner's notes.
 //!
-//! *Recycling.* Nodes are never freed while the pool lives. So a stale ticket always leads to a node, although
-//! perhaps not to the job it was made for. The gate refuses that ticket or lets it do useful work.
+//! *Recycling.* Nodes are never freed while the pool exists. So a stale ticket always leads to a node, although perhaps to a later
+//! job of that node. The gate refuses the thread with that ticket, or lets it work on the later job.
 #![expect(
     unsafe_code,
     reason = "shares one job's data between the threads that the protocol admits"
@@ -39,20 +38,20 @@ use crate::sequence::Sequence;
 
 /// The storage of one job.
 ///
-/// A small job fits in the first two cache lines. The first has the state that other threads read and the task, the
-/// second has the owner's notes and the payload.
+/// A small job fits in the first two cache lines. The first line has the task and the state that other threads read. The second
+/// line has the owner's notes and the payload.
 #[repr(C, align(64))]
 pub(crate) struct Node {
-    /// The sequence number of the current job; zero in a free node.
+    /// The sequence number of the current job, or zero in a free node.
     pub(crate) sequence: Sequence,
     pub(crate) dependents: Dependents,
-    /// The number of jobs that this one still waits for, plus one while it is being published. Zero at all other
-    /// times, also when the next job reuses the node.
+    /// The number of jobs for which this job still waits, plus one while it is being published. Zero at all other times, including
+    /// when the next job reuses the node.
     pub(crate) pending: AtomicU32,
     pub(crate) gate: Gate,
-    /// One when `panic` is set. Read by the threads of the protocol, whose edges order it.
+    /// One if `panic` is set. It is read by threads that synchronise through the gate, the list of dependents or the pending count.
     failed: AtomicU32,
-    /// Set if the payload was spilled. Stored away from the payload, which saves a small job one cache line.
+    /// Set if the payload was spilled. It is stored apart from the payload, so that a small job needs one cache line less.
     spilled: UnsafeCell<bool>,
     task: UnsafeCell<Task>,
     side: OwnerSide,
@@ -62,24 +61,24 @@ pub(crate) struct Node {
     panic: Mutex<Option<Arc<JobPanic>>>,
 }
 
-// With shorter pointers, more of a job fits in the first line.
+// If pointers are smaller, more of a job fits in the first cache line.
 #[cfg(target_pointer_width = "64")]
 const _: () = {
     assert!(offset_of!(Node, side) == 64);
     assert!(offset_of!(Node, payload) == 96);
 };
 
-// SAFETY: `sequence`, `pending`, `gate`, `dependents`, `failed` and `panic` are made for sharing. The cells are
-// reached only through the unsafe functions of this file, whose contracts are the protocol in its header. A payload
-// is `Send` (and `Sync` where batches share it): this is required where it is stored.
+// SAFETY: `sequence`, `pending`, `gate`, `dependents`, `failed` and `panic` are `Sync`. The cells are accessed only through the
+// unsafe functions of this file, whose contracts are the protocol in its header. A payload is `Send` (and `Sync` if batches share
+// it), which is required where it is stored.
 unsafe impl Sync for Node {}
-// SAFETY: nothing in a node is bound to a thread, and a payload is `Send`: this is required where it is stored.
+// SAFETY: no field of a node is bound to a thread, and a payload is `Send`, which is required where it is stored.
 unsafe impl Send for Node {}
 
 /// The work of a node: the job's functions, name and owner.
 #[repr(C)]
 pub(crate) struct Task {
-    /// The number of the pool's owner that may sleep until this job has finished.
+    /// The number of the owner in the pool. This owner may sleep until the job has finished.
     pub(crate) owner: u32,
     /// The number of the scheduler.
     pub(crate) scheduler: u32,
@@ -89,18 +88,19 @@ pub(crate) struct Task {
 
 /// The state of a parallel job.
 pub(crate) struct Parallel {
-    /// The number of indices, the number of indices per batch, and the number of batches. Atomics because the first
-    /// participant of a deferred job sets the count; ordered by the gate.
+    /// The number of indices, the number of indices per batch, and the number of batches. They are atomic, because the first
+    /// participant of a deferred job sets the count. The gate orders the accesses.
     pub(crate) count: AtomicU64,
     pub(crate) batch: usize,
     pub(crate) batches: AtomicU32,
-    /// The seed of the batch order, when shuffling.
+    /// The seed of the order of batches, when shuffling.
     pub(crate) shuffle: Option<u64>,
     /// The lanes, if several threads share the job.
     pub(crate) ranges: Option<Arc<Ranges>>,
 }
 
-/// The functions of a job's type-erased payload. One instance for each kind of job and type of data and closure.
+/// The functions of a job's type-erased payload. There is one instance for each combination of job kind, data type and closure
+/// type.
 pub(crate) struct TaskFunctions {
     pub(crate) kind: TaskKind,
     /// Drops the payload of a parallel job that has finished, or of any job that does not run.
@@ -108,14 +108,14 @@ pub(crate) struct TaskFunctions {
     /// # Safety
     ///
     /// - The payload has the type that the functions are for, and no thread uses it.
-    /// - It was not consumed, and is not used again.
+    /// - The payload was not consumed, and is not used again.
     pub(crate) drop: unsafe fn(payload: *mut u8),
     /// Settles the writes of a parallel job, keeps or discards them by `failed`, and drops the payload.
     ///
     /// # Safety
     ///
     /// - The payload has the type that the functions are for, and no thread uses it.
-    /// - All participants have left, and the payload was not dropped. It is not used again.
+    /// - All participants have left, and the payload was not dropped. The payload is not used again.
     pub(crate) settle: Option<unsafe fn(payload: *mut u8, failed: bool)>,
 }
 
@@ -123,7 +123,7 @@ pub(crate) struct TaskFunctions {
 ///
 /// # Safety
 ///
-/// All the functions have the same contract:
+/// All functions have the same contract:
 ///
 /// - The payload has the type that the functions are for.
 /// - A single job is run once, which consumes the payload. A parallel job is run once for each participant, with
@@ -131,14 +131,14 @@ pub(crate) struct TaskFunctions {
 /// - The safety check has passed, and the job's dependencies have finished.
 #[derive(Clone, Copy)]
 pub(crate) enum TaskKind {
-    /// Nothing to run: the job only waits for others.
+    /// Runs nothing: the job only waits for other jobs.
     Join,
-    /// One call.
+    /// Calls the function once.
     Single(unsafe fn(payload: *mut u8)),
-    /// One call for each participant.
+    /// Calls the function once for each participant.
     Parallel(unsafe fn(payload: *mut u8, claims: &mut Claims)),
-    /// One call for each participant, with a count that is computed when all dependencies have finished and no thread
-    /// uses the payload.
+    /// Calls the second function once for each participant. The first function computes the count, when all dependencies have
+    /// finished and no thread uses the payload.
     Deferred(
         unsafe fn(payload: *mut u8) -> usize,
         unsafe fn(payload: *mut u8, claims: &mut Claims),
@@ -182,7 +182,7 @@ impl Node {
     /// one and the list of dependents was not closed since.
     #[inline]
     pub(crate) unsafe fn task(&self) -> &Task {
-        // SAFETY: by this function's contract, no thread changes the task meanwhile.
+        // SAFETY: the caller says that no thread changes the task during the borrow.
         unsafe { &*self.task.get() }
     }
 
@@ -195,7 +195,7 @@ impl Node {
     #[inline]
     #[expect(clippy::mut_from_ref, reason = "exclusive by the function's contract")]
     pub(crate) unsafe fn task_mut(&self) -> &mut Task {
-        // SAFETY: by this function's contract, no other reference to the task is in use.
+        // SAFETY: the caller says that no other reference to the task is in use.
         unsafe { &mut *self.task.get() }
     }
 
@@ -207,7 +207,7 @@ impl Node {
     /// of dependents was not closed since.
     #[inline]
     pub(crate) unsafe fn payload(&self) -> *mut u8 {
-        // SAFETY: by this function's contract, no thread stores another payload meanwhile.
+        // SAFETY: the caller says that no thread stores another payload during the call.
         unsafe { (*self.payload.get()).get(*self.spilled.get()) }
     }
 
@@ -218,7 +218,7 @@ impl Node {
     /// The caller is the owner of a node that is free, held or finished, and has no other reference to the payload.
     #[inline]
     pub(crate) unsafe fn store_payload<P>(&self, payload: P) {
-        // SAFETY: by this function's contract, no other reference to the payload is in use.
+        // SAFETY: the caller says that no other reference to the payload is in use.
         unsafe { *self.spilled.get() = (*self.payload.get()).store(payload) };
     }
 
@@ -230,7 +230,7 @@ impl Node {
     /// of dependents was not closed since.
     #[inline]
     pub(crate) unsafe fn parallel(&self) -> &Parallel {
-        // SAFETY: by this function's contract, no thread changes it meanwhile, except for its atomics.
+        // SAFETY: the caller says that no thread changes the state during the borrow, except for its atomics.
         unsafe { &*self.parallel.get() }
     }
 
@@ -242,7 +242,7 @@ impl Node {
     #[inline]
     #[expect(clippy::mut_from_ref, reason = "exclusive by the function's contract")]
     pub(crate) unsafe fn parallel_mut(&self) -> &mut Parallel {
-        // SAFETY: by this function's contract, no other reference to the state is in use.
+        // SAFETY: the caller says that no other reference to the state is in use.
         unsafe { &mut *self.parallel.get() }
     }
 
@@ -250,20 +250,21 @@ impl Node {
     ///
     /// # Safety
     ///
-    /// The caller is the owner: no other thread uses the notes meanwhile.
+    /// The caller is the owner, so no other thread uses the notes.
     #[inline]
     pub(crate) unsafe fn notes(&self) -> Notes<'_> {
         Notes { side: &self.side, more: &self.more }
     }
 
-    /// Records that the job panicked, or must not run because another did. Of several panics, the earliest is kept.
+    /// Records that the job panicked, or that it must not run because another job panicked. If there are several panics, the
+    /// earliest is kept.
     #[cold]
     pub(crate) fn fail(&self, panic: Arc<JobPanic>) {
         let mut kept = self.panic.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.as_ref().is_none_or(|kept| panic.precedes(kept)) {
             *kept = Some(panic);
         }
-        // Relaxed: read after the gate was left, the list closed or the pending count lowered.
+        // `Relaxed` is enough: it is read after the gate was left, the list was closed or the pending count was decreased.
         self.failed.store(1, Ordering::Relaxed);
     }
 
@@ -282,7 +283,7 @@ impl Node {
         self.failed.load(Ordering::Relaxed) != 0
     }
 
-    /// Clears the failure of the job. Owner only.
+    /// Clears the failure of the job. Only the owner calls this method.
     #[cold]
     pub(crate) fn forget_failure(&self) {
         self.failed.store(0, Ordering::Relaxed);
@@ -295,19 +296,19 @@ impl TaskFunctions {
     pub(crate) const JOIN: Self = Self { kind: TaskKind::Join, drop: |_| {}, settle: None };
 }
 
-/// Inline capacity in bytes. Fits the data and closure of most jobs: a few container references and captures.
+/// Inline capacity in bytes. The data and the closure of most jobs fit: a few container references and captures.
 const INLINE_BYTES: usize = 160;
 
 #[repr(align(16))]
 struct Inline(UnsafeCell<MaybeUninit<[u8; INLINE_BYTES]>>);
 
-/// Untyped storage for one value. The code that stores a value also runs or drops it, and remembers whether it was
-/// spilled.
+/// Untyped storage for one value. Code that stores a value also has to run or drop it, and to keep the flag that says whether it
+/// was spilled.
 #[repr(C)]
 struct Payload {
     inline: Inline,
-    /// Memory for a value that does not fit inline. Kept for the node's next large job: a program that schedules the
-    /// same jobs every frame allocates nothing.
+    /// Memory for a value that does not fit inline. It is kept for the node's next large job, so a program that schedules the same
+    /// jobs in every frame does not allocate.
     spill: Option<(NonNull<u8>, Layout)>,
 }
 
@@ -317,15 +318,14 @@ impl Payload {
         Self { inline, spill: None }
     }
 
-    /// Stores a value, and returns whether it was spilled. The previous value is overwritten without being dropped.
+    /// Stores a value. Returns whether the value was spilled. The previous value is overwritten without being dropped.
     fn store<T>(&mut self, value: T) -> bool {
         let layout = Layout::new::<T>();
         let spilled = layout.size() > INLINE_BYTES || layout.align() > align_of::<Inline>();
         if spilled {
             self.reserve(layout);
         }
-        // SAFETY: the place is large and aligned enough for a `T`, by the choice just made, and unshared, by `&mut
-        // self`.
+        // SAFETY: the address was chosen for the size and alignment of `T`, and `&mut self` excludes other accesses.
         unsafe { ptr::write(self.get(spilled).cast::<T>(), value) };
         spilled
     }
@@ -359,7 +359,7 @@ impl Payload {
 
     fn release(&mut self) {
         if let Some((memory, layout)) = self.spill.take() {
-            // SAFETY: allocated by `reserve` with this layout, and taken, so freed once.
+            // SAFETY: the memory was allocated by `reserve` with this layout. It was taken out of `spill`, so it is freed once.
             unsafe { alloc::dealloc(memory.as_ptr(), layout) };
         }
     }

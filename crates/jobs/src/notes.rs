@@ -1,6 +1,6 @@
 //! The owner's notes in a node: the job's dependencies, and its state.
 //!
-//! Everything is in cells: the owner is one thread, and no reference into the notes outlives a call.
+//! All fields are cells, because the owner is one thread, and no reference into the notes outlives a call.
 
 use std::cell::{Cell, RefCell};
 
@@ -11,9 +11,9 @@ use crate::handle::JobId;
 #[repr(C)]
 #[derive(Default)]
 pub(crate) struct OwnerSide {
-    /// The last walk over the graph that visited the node.
+    /// The number of the last walk over the graph that visited the node.
     mark: Cell<u64>,
-    /// The first dependency: most jobs have at most one.
+    /// The first dependency. Most jobs have at most one.
     first: Cell<Dependency>,
     count: Cell<u32>,
     /// Set if the job is scheduled, but not yet visible to other threads.
@@ -22,24 +22,25 @@ pub(crate) struct OwnerSide {
     uses_containers: Cell<bool>,
 }
 
-/// The notes that only jobs with many dependencies, and published jobs, need.
+/// The notes that only published jobs and jobs with several dependencies need.
 #[derive(Default)]
 pub(crate) struct OwnerMore {
     others: RefCell<Vec<Dependency>>,
-    /// An edge for each dependency, once published. Heap-allocated, and not touched while other threads can see them.
+    /// An edge for each dependency of a published job. The edges are on the heap, and the owner does not access them while other
+    /// threads can see them.
     edges: RefCell<Vec<Edge>>,
 }
 
-/// A dependency of a job on another job.
+/// A job on which another job depends.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Dependency {
     sequence: u64,
     node: u32,
-    /// Set if a failure of this job keeps the other from running; if not, the other is only ordered after it.
+    /// Set if the other job does not run when this job fails. If not set, the other job is only ordered after this one.
     pub(crate) passes_failure: bool,
 }
 
-/// The notes of one node.
+/// The owner's notes in one node.
 #[derive(Clone, Copy)]
 pub(crate) struct Notes<'n> {
     pub(crate) side: &'n OwnerSide,
@@ -91,7 +92,7 @@ impl<'n> Notes<'n> {
         self.side.uses_containers.set(uses);
     }
 
-    /// Returns the number of dependencies, finished or not, as of when the job was scheduled.
+    /// Returns the number of dependencies when the job was scheduled, including those that have finished since.
     #[inline]
     pub(crate) fn dependency_count(self) -> usize {
         self.side.count.get() as usize
@@ -144,8 +145,7 @@ impl<'n> Notes<'n> {
         edges.reserve(count);
     }
 
-    /// Adds an edge within the reserved capacity, and returns its address. The address stays valid until edges are
-    /// reserved again.
+    /// Adds an edge within the reserved capacity, and returns its address. The address is valid until edges are reserved again.
     pub(crate) fn add_edge(self, edge: Edge) -> *mut Edge {
         let mut edges = self.more.edges.borrow_mut();
         debug_assert!(edges.len() < edges.capacity());

@@ -1,8 +1,8 @@
-//! A place for one thread to sleep until it is woken.
+//! A parker, on which one thread sleeps until it is woken.
 
 use crate::primitive::{Condvar, Mutex};
 
-/// A place for one thread to sleep. One wake-up that comes before the sleep is kept.
+/// A parker, on which one thread sleeps. If it is woken before it sleeps, one wake-up is kept.
 #[derive(Debug)]
 pub(crate) struct Parker {
     woken: Mutex<bool>,
@@ -10,12 +10,12 @@ pub(crate) struct Parker {
 }
 
 impl Parker {
-    /// Makes a parker without a pending wake-up.
+    /// Creates a parker without a pending wake-up.
     pub(crate) fn new() -> Self {
         Self { woken: Mutex::new(false), wake: Condvar::new() }
     }
 
-    /// Sleeps until woken, and consumes the wake-up. One thread at a time.
+    /// Sleeps until woken, and consumes the wake-up. One thread at a time may call this method.
     pub(crate) fn park(&self) {
         let mut woken = self.woken.lock().expect("no code panics under this lock");
         while !*woken {
@@ -24,7 +24,7 @@ impl Parker {
         *woken = false;
     }
 
-    /// Wakes the sleeping thread, or lets the next call of `park` return at once.
+    /// Wakes the sleeping thread, or lets the next call of `park` return immediately.
     pub(crate) fn unpark(&self) {
         *self.woken.lock().expect("no code panics under this lock") = true;
         self.wake.notify_one();

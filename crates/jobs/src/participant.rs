@@ -19,17 +19,16 @@ use crate::primitive::{Ordering, relax};
 #[derive(Clone, Copy)]
 pub(crate) struct Participant<'p> {
     pub(crate) pool: &'p PoolShared,
-    /// Zero for owners, one and up for workers.
+    /// The index of the thread: zero for owners, one and up for workers.
     pub(crate) thread: usize,
     /// A worker's own queue.
     pub(crate) local: Option<&'p Deque>,
-    /// For an owner: the mark of the walk that found the jobs it waits for. It works only on those.
+    /// The mark of the walk that found the jobs for which an owner waits. The owner works only on these jobs. `None` for workers.
     pub(crate) walk: Option<u64>,
 }
 
 impl Participant<'_> {
-    /// Works on the node's job if its gate is open, and on jobs that this releases. Returns whether the gate was
-    /// open.
+    /// Works on the node's job if its gate is open, and on jobs that become ready by this. Returns whether the gate was open.
     pub(crate) fn try_run(self, index: u32) -> bool {
         let node = self.pool.nodes.node(index);
         let Some(entry) = node.gate.enter() else { return false };
@@ -37,16 +36,16 @@ impl Participant<'_> {
             Entry::First => self.start(index, node),
             Entry::Joined => self.join(node),
         };
-        // A job whose last dependency has just finished runs here at once: its data is in the cache.
+        // A job whose last dependency has just finished is run here immediately, because its data is in the cache.
         while let Some(index) = next {
             next = self.start(index, self.pool.nodes.node(index));
         }
         true
     }
 
-    /// Runs a job that is visible only to the caller, its owner. No list has an edge to wait for it, since edges are
-    /// made when jobs are published. A parallel job with enough work is shared with other threads. It may still be
-    /// running when this returns; the result is then false. `in_job` marks the thread as inside a job.
+    /// Runs a job that is visible only to the caller, its owner. No other job has an edge to it, because edges are created when
+    /// jobs are published. A parallel job with enough work is shared with other threads, and may still be running when this method
+    /// returns. In this case it returns false. `in_job` marks the thread as inside a job.
     #[inline(always)]
     pub(crate) fn run_private(&self, index: u32, node: &Node, in_job: &InJob) -> bool {
         // SAFETY: the caller is the owner of the node, which is held.
@@ -70,10 +69,10 @@ impl Participant<'_> {
         true
     }
 
-    /// Starts the job of a node that the caller has claimed. Returns a claimed dependent, if the job has finished and
-    /// released one.
+    /// Starts the job of a node that the caller has claimed. If the job has finished and released a dependent, returns the
+    /// dependent, which the caller has claimed.
     fn start(self, index: u32, node: &Node) -> Option<u32> {
-        // SAFETY: the gate admitted this thread, or it claimed a node that no other thread could enter, and the list of
+        // SAFETY: the gate admitted this thread, or this thread claimed a node that no other thread could enter. The list of
         // dependents is not closed.
         let task = unsafe { node.task() };
         if node.has_failed() {
@@ -96,8 +95,8 @@ impl Participant<'_> {
     }
 
     fn start_parallel(self, index: u32, node: &Node, task: &Task) -> Option<u32> {
-        // SAFETY: this thread is inside the gate, or claimed a node that no other thread could enter, and the list of
-        // dependents is not closed.
+        // SAFETY: this thread is inside the gate, or claimed a node that no other thread could enter. The list of dependents is not
+        // closed.
         let Parallel { count, batch, batches, shuffle, ranges } = unsafe { node.parallel() };
         let batches = batches.load(Ordering::Relaxed);
         let helpers = self.pool.workers.len().min(batches.saturating_sub(1) as usize);
@@ -136,7 +135,7 @@ impl Participant<'_> {
         self.finish(node)
     }
 
-    /// Runs a single job on a thread that is already marked as inside it. A panic is recorded in the node.
+    /// Runs a single job on a thread that is already marked as inside it. Records a panic in the node.
     #[inline(always)]
     fn run_single(&self, node: &Node, task: &Task, run: unsafe fn(*mut u8)) {
         let start = self.pool.profiler.start();
@@ -149,7 +148,7 @@ impl Participant<'_> {
         self.record(node, task, start);
     }
 
-    /// Runs a participant's share of a parallel job. A panic is recorded in the node; the other batches still run.
+    /// Runs a participant's share of a parallel job. Records a panic in the node. The other batches still run.
     fn run_parallel(self, node: &Node, task: &Task, mut claims: Claims) {
         let (TaskKind::Parallel(run) | TaskKind::Deferred(_, run)) = task.functions.kind else {
             unreachable!("only parallel jobs have shares");
@@ -164,7 +163,7 @@ impl Participant<'_> {
             let Err(payload) = catch_unwind(AssertUnwindSafe(run)) else { break };
             self.note_panic(node, task, claims.current(), payload);
             if claims.started() == started {
-                // The panic came before the first batch: a retry would never end.
+                // The panic occurred before the first batch. Retrying would never end.
                 claims.abandon();
                 break;
             }
@@ -220,7 +219,7 @@ impl Participant<'_> {
         // inside, the others have left, and the payload was not consumed and is not used after this.
         let settle = || unsafe { settle(node.payload(), failed) };
         if let Err(payload) = catch_unwind(AssertUnwindSafe(settle)) {
-            // Ordered after all batches: a panic in a batch is reported first.
+            // The panic is ordered after all batches, so that a panic in a batch is reported first.
             self.note_panic(node, task, usize::MAX, payload);
         }
     }
@@ -236,15 +235,15 @@ impl Participant<'_> {
         }
     }
 
-    /// Closes the node and releases its dependents. Claims one of those that became ready, for the caller to start;
-    /// the others are published.
+    /// Closes the node and releases its dependents. Claims one of the dependents that became ready, for the caller to start. The
+    /// others are published.
     fn finish(self, node: &Node) -> Option<u32> {
         // SAFETY: this thread is the last inside the gate, or claimed a node that no other thread could enter. The list
         // of dependents is not closed yet.
         let owner = unsafe { node.task() }.owner;
         let failure = node.failure();
         let mut released = node.dependents.close();
-        // From here on the node may be recycled, so it is not touched.
+        // From here on the node may be recycled, so it is not accessed.
         if released.owner_waits {
             self.pool.wake_owner(owner);
         }
@@ -254,9 +253,9 @@ impl Participant<'_> {
             if passes_failure && let Some(panic) = &failure {
                 dependent.fail(Arc::clone(panic));
             }
-            // Release: the thread that lowers the count last sees what this job did, and the failure just recorded.
-            // Acquire: if this thread is the last, it sees what the others did, and passes it through the gate to the
-            // thread that starts the job.
+            // Release: the thread that decreases the count last sees the writes of this job, and the failure that was just
+            // recorded. Acquire: if this thread is the last, it sees the writes of the other jobs, and passes them through the gate
+            // to the thread that starts the job.
             if dependent.pending.fetch_sub(1, Ordering::AcqRel) == 1 {
                 let awaited = self.awaits(dependent);
                 if awaited && claimed.is_none() {
@@ -270,7 +269,7 @@ impl Participant<'_> {
         claimed
     }
 
-    /// Returns whether this thread may work on the job: a worker on any job, an owner on jobs it waits for.
+    /// Returns whether this thread may work on the job. A worker may work on any job, an owner on jobs for which it waits.
     fn awaits(self, node: &Node) -> bool {
         // SAFETY: `walk` is set only for owners, and a job's dependents have the same owner, so no other thread uses
         // the notes.
@@ -294,17 +293,17 @@ impl Participant<'_> {
     fn note_panic(self, node: &Node, task: &Task, batch: usize, payload: Box<dyn Any + Send>) {
         let panic = JobPanic::new(task.name, node.sequence.get(), batch, payload);
         node.fail(Arc::new(panic));
-        // Relaxed: a thread that sees the job finished also sees this store.
+        // `Relaxed` is enough: a thread that sees that the job has finished also sees this store.
         self.pool.panics.store(1, Ordering::Relaxed);
     }
 }
 
-/// Runs jobs until the pool is shut down. `worker` counts from zero.
+/// Runs jobs until the pool is shut down. `worker` is the index of the worker, counted from zero.
 pub(crate) fn work(pool: &Arc<PoolShared>, worker: usize) {
     let local = &pool.workers[worker];
     let participant = Participant { pool, thread: worker + 1, local: Some(local), walk: None };
     loop {
-        // Searching, the state of every worker when it starts and when it wakes.
+        // Every worker is in the searching state when it starts and when it wakes.
         match search(pool, worker) {
             Some(ticket) => {
                 pool.sleep.found(|| pool.has_work());
@@ -339,7 +338,7 @@ fn search(pool: &PoolShared, worker: usize) -> Option<u32> {
     find(pool, worker)
 }
 
-/// Looks once in its own queue, the shared queue, and the other workers' queues.
+/// Searches once for a ticket in the worker's own queue, the shared queue, and the queues of other workers.
 fn find(pool: &PoolShared, worker: usize) -> Option<u32> {
     let local = &pool.workers[worker];
     if let Some(ticket) = local.pop() {

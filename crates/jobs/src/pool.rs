@@ -16,14 +16,14 @@ use crate::profile::{JobEvent, Profiler};
 use crate::sleep::Sleep;
 use crate::table::NodeTable;
 
-/// The capacity of a worker's own queue, in tickets; the rest goes to the shared queue.
+/// The capacity of a worker's own queue, in tickets. Further tickets go to the shared queue.
 const LOCAL_TICKETS: usize = 1024;
 
-/// The worker threads that run jobs. Cheap to clone; all clones are one pool.
+/// The worker threads that run jobs. Cloning is cheap, and all clones refer to the same pool.
 ///
-/// Jobs are scheduled through a [`JobScheduler`](crate::JobScheduler) of the pool. A pool can have many schedulers,
-/// on many threads. The worker threads end when the last clone of the pool and the last scheduler are dropped.
-/// Dropping a scheduler completes its jobs, so none is lost.
+/// Jobs are scheduled through a [`JobScheduler`](crate::JobScheduler) of the pool. A pool can have many schedulers, on many
+/// threads. The worker threads end when the last clone of the pool and its last scheduler are dropped. Dropping a scheduler
+/// completes its jobs, so no job is lost.
 ///
 /// # Examples
 ///
@@ -74,14 +74,14 @@ pub(crate) struct PoolShared {
     pub(crate) sleep: Sleep,
     pub(crate) spin: u32,
     pub(crate) shutdown: AtomicU32,
-    /// One when a job has ever panicked. Until then, the search for failures is skipped.
+    /// One if a job has ever panicked. Until then, the search for failures is skipped.
     pub(crate) panics: AtomicU32,
     pub(crate) profiler: Profiler,
     owners: Mutex<Owners>,
 }
 
-/// The parkers of the schedulers' owners. A parker that a scheduler returned serves the next one. A late wake-up for
-/// the previous owner only causes one extra check.
+/// The parkers of the schedulers' owners. A parker that a scheduler has returned is reused by the next scheduler. A late wake-up
+/// for the previous owner only causes one extra check.
 #[derive(Default)]
 struct Owners {
     parkers: Vec<Arc<Parker>>,
@@ -89,11 +89,11 @@ struct Owners {
 }
 
 impl JobPool {
-    /// Makes a pool with one worker fewer than there are cores: the last core is for the owner.
+    /// Creates a pool with one worker fewer than there are cores. The remaining core is for the owner.
     ///
     /// # Panics
     ///
-    /// Panics if the system refuses a thread; [`builder`](Self::builder) returns an error instead.
+    /// Panics if the system refuses a thread. [`builder`](Self::builder) returns an error instead.
     ///
     /// # Examples
     ///
@@ -111,14 +111,13 @@ impl JobPool {
         }
     }
 
-    /// Returns the pool of the process. The first call makes it [with default settings](Self::new); it is never
-    /// dropped.
+    /// Returns the process-wide pool. The first call creates it [with default settings](Self::new). It is never dropped.
     ///
-    /// Libraries without a pool of their own share it, so that there are no more threads than cores.
+    /// Libraries without their own pool share it, so that there are no more threads than cores.
     ///
     /// # Panics
     ///
-    /// Panics like [`new`](Self::new) if the shared pool has to be made. The next call tries again.
+    /// Panics like [`new`](Self::new) if the shared pool has to be created. The next call tries again.
     ///
     /// # Examples
     ///
@@ -160,8 +159,8 @@ impl JobPool {
         self.inner().workers.len()
     }
 
-    /// Enables or disables profiling, which records each job's thread and times. Disabled by default, and free of
-    /// cost then. On `wasm32-unknown-unknown`, which has no clock, it stays disabled.
+    /// Enables or disables profiling, which records the thread and the times of each job. It is disabled by default, and has no
+    /// cost when disabled. On `wasm32-unknown-unknown`, which has no clock, it stays disabled.
     ///
     /// # Examples
     ///
@@ -220,9 +219,9 @@ impl fmt::Debug for JobPool {
 const HAS_THREADS: bool = !cfg!(all(target_family = "wasm", target_os = "unknown"));
 
 impl JobPoolBuilder {
-    /// Sets the number of worker threads, 1,024 at most. By default there is one fewer than there are cores. With
-    /// zero workers, all jobs run on the owners' threads, with the same results. On `wasm32-unknown-unknown`, which
-    /// has no threads, a pool never has workers.
+    /// Sets the number of worker threads, which is at most 1,024. The default is one fewer than there are cores. With zero workers,
+    /// all jobs run on the owners' threads, with the same results. On `wasm32-unknown-unknown`, which has no threads, a pool never
+    /// has workers.
     ///
     /// # Examples
     ///
@@ -238,9 +237,9 @@ impl JobPoolBuilder {
         self
     }
 
-    /// Sets how many rounds an idle worker looks for work before it sleeps: 2,000 by default, about ten microseconds.
-    /// More rounds reduce the latency of the next parallel job, and use more of an idle core. With zero, it sleeps at
-    /// once. An owner that waits for a job spins for the same number of rounds.
+    /// Sets the number of rounds in which an idle worker looks for work before it sleeps. The default is 2,000, about ten
+    /// microseconds. More rounds reduce the latency of the next parallel job, and use more of an idle core. With zero rounds, a
+    /// worker sleeps immediately. An owner that waits for a job spins for the same number of rounds.
     ///
     /// # Examples
     ///
@@ -258,9 +257,9 @@ impl JobPoolBuilder {
         self
     }
 
-    /// Sets the maximum number of uncompleted jobs of all schedulers together: 1,048,576 by default, 268,435,456 at
-    /// most. Jobs are stored in blocks of 64, and a scheduler keeps its blocks until it is dropped. So allow at least
-    /// 64 jobs for each scheduler. Memory is allocated as needed.
+    /// Sets the maximum number of uncompleted jobs of all schedulers together. The default is 1,048,576, and the upper limit is
+    /// 268,435,456. Jobs are stored in blocks of 64, and a scheduler keeps its blocks until it is dropped. So allow at least 64
+    /// jobs for each scheduler. Memory is allocated as needed.
     ///
     /// # Examples
     ///
@@ -299,8 +298,8 @@ impl JobPoolBuilder {
     ///
     /// # Errors
     ///
-    /// Returns an error if the system refuses a thread, or if more than 1,024 workers were requested. The threads
-    /// made before have ended by then; inside a job they end on their own, possibly later.
+    /// Returns an error if the system refuses a thread, or if more than 1,024 workers were requested. Threads that were already
+    /// created have ended when this method returns. Inside a job, they end on their own, possibly later.
     ///
     /// # Examples
     ///
@@ -338,7 +337,7 @@ impl JobPoolBuilder {
             }
             match builder.spawn(move || participant::work(&shared, worker)) {
                 Ok(handle) => lock(&threads.handles).push(handle),
-                // Dropping `threads` ends the running ones.
+                // Dropping `threads` ends the threads that are running.
                 Err(source) => {
                     return Err(PoolError { wanted: workers, refused: Some((worker, source)) });
                 }
@@ -354,9 +353,8 @@ impl Drop for PoolThreads {
         // it releases the pool.
         self.shared.shutdown.store(1, Ordering::Release);
         self.shared.sleep.wake_all();
-        // A job may own the last handle on a pool. It cannot wait for its own worker. Nor can it wait for a worker
-        // whose job waits for it, as with two pools that are each dropped by a job of the other. Workers end on their
-        // own after their jobs.
+        // A job may own the last handle to a pool. It cannot wait for its own worker. Nor can it wait for a worker whose job waits
+        // for it, for example if two pools are each dropped by a job of the other. Workers end on their own after their jobs.
         if current_job().is_some() {
             return;
         }
@@ -364,7 +362,7 @@ impl Drop for PoolThreads {
         for handle in lock(&self.handles).drain(..) {
             // A worker may have the last handle in a thread-local variable.
             if handle.thread().id() != here {
-                // Workers do not panic, since panics of jobs are caught. If one did, the panic was reported then.
+                // Workers do not panic, because panics of jobs are caught. If a worker did panic, the panic was reported then.
                 let _ = handle.join();
             }
         }

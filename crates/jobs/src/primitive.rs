@@ -1,7 +1,7 @@
 //! Atomics, locks and threads, from the standard library or from loom.
 //!
-//! The modules that share memory between threads (`deque`, `dependents`, `gate`, `parker`, `ranges`, `sleep`) use
-//! only these. So `tests/loom.rs` can compile the same files against loom's model.
+//! The modules that share memory between threads (`deque`, `dependents`, `gate`, `parker`, `ranges`, `sleep`) use only these types.
+//! So `tests/loom.rs` can compile the same files against loom's model.
 
 #[cfg(not(loom))]
 pub(crate) use std::sync::{

@@ -11,7 +11,7 @@ use crate::primitive::{AtomicU32, Ordering};
 /// True if the platform has a clock. Without one, [`Instant::now`] panics, and no event is recorded.
 pub const HAS_CLOCK: bool = !cfg!(all(target_family = "wasm", target_os = "unknown"));
 
-/// The number of events in each thread's ring; the oldest are overwritten.
+/// The number of events in the ring of a thread. The oldest events are overwritten.
 const RING: usize = 16 * 1024;
 
 /// One thread's work on one job, from start to end.
@@ -36,20 +36,20 @@ const RING: usize = 16 * 1024;
 pub struct JobEvent {
     /// The job's name.
     pub job: &'static str,
-    /// The job's number, which rises with every job of a scheduler. Zero for a job that was run immediately.
+    /// The sequence number of the job, which increases with every job of a scheduler. Zero for a job that was run immediately.
     pub sequence: u64,
-    /// The thread's index: zero is an owner of a scheduler, the others are the pool's workers.
+    /// The index of the thread: zero for an owner of a scheduler, one and up for the workers of the pool.
     pub thread: usize,
-    /// The time when the thread began, relative to the creation of the pool.
+    /// The time at which the thread began to work on the job, relative to the creation of the pool.
     pub start: Duration,
-    /// The time when the thread was done.
+    /// The time at which the thread stopped working on the job, relative to the creation of the pool.
     pub end: Duration,
 }
 
 /// The rings of all threads, and the flag that enables recording.
 pub(crate) struct Profiler {
     enabled: AtomicU32,
-    /// The time when the pool was made.
+    /// The time at which the pool was created.
     epoch: Option<Instant>,
     rings: Box<[CachePadded<Mutex<Ring>>]>,
 }
@@ -71,7 +71,7 @@ impl Profiler {
     }
 
     pub(crate) fn enable(&self, enabled: bool) {
-        // Relaxed: recording of a job that is already running depends on timing anyway.
+        // `Relaxed` is enough: whether a job that is already running is recorded depends on timing anyway.
         self.enabled.store((enabled && HAS_CLOCK).into(), Ordering::Relaxed);
     }
 

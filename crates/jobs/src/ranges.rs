@@ -8,8 +8,8 @@
 //! One shared counter would be simpler, but slower than a serial loop at small batches: every batch would fetch the
 //! same cache line from another core.
 //!
-//! Every access is relaxed. A lane's word only holds the unclaimed batches; the reads and writes of the batches are
-//! ordered by the gate. A word that returns to an old value (ABA) is harmless: it has the same meaning as before.
+//! All accesses are relaxed. The word of a lane only contains the unclaimed batches. The gate orders the reads and writes of the
+//! batches. A word that returns to an old value (ABA) is harmless, because it has the same meaning as before.
 
 use std::ops::Range;
 
@@ -17,7 +17,7 @@ use crossbeam_utils::CachePadded;
 
 use crate::primitive::{AtomicU64, Ordering};
 
-/// The maximum number of batches claimed at once, so that the rest can be stolen.
+/// The maximum number of batches that are claimed at once, so that other threads can steal the rest.
 const CLAIM_LIMIT: u32 = 64;
 
 /// The lanes of all participants.
@@ -27,13 +27,13 @@ pub(crate) struct Ranges {
 }
 
 impl Ranges {
-    /// Makes empty lanes for `participants` threads.
+    /// Creates empty lanes for `participants` threads.
     pub(crate) fn new(participants: usize) -> Self {
         Self { lanes: (0..participants).map(|_| CachePadded::new(AtomicU64::new(0))).collect() }
     }
 
-    /// Assigns all batches to one lane, and clears the others, in which an abandoned job may have left batches. Only
-    /// for a thread that is alone with the job.
+    /// Assigns all batches to one lane, and clears the other lanes, in which an abandoned job may have left batches. No other
+    /// thread may work on the job during the call.
     pub(crate) fn start(&self, lane: usize, batches: u32) {
         for (other, word) in self.lanes.iter().enumerate() {
             let range = if other == lane { 0..batches } else { 0..0 };
@@ -60,8 +60,8 @@ impl Ranges {
         }
     }
 
-    /// Moves the back half of another lane into this one, which must be empty. Tries the other lanes in turn,
-    /// starting `first` steps away. Returns false when all are empty.
+    /// Moves the back half of another lane into this one, which must be empty. Tries the other lanes in turn, starting `first`
+    /// lanes after this one. Returns false if all lanes are empty.
     pub(crate) fn steal(&self, lane: usize, first: usize) -> bool {
         let count = self.lanes.len();
         let steps = (0..count - 1).map(|step| 1 + (first + step) % (count - 1));

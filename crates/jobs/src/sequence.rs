@@ -2,10 +2,10 @@
 
 use crate::primitive::{AtomicU64, Ordering};
 
-/// A job's sequence number; zero without a job. Written by the node's owner, read by any thread.
+/// The sequence number of a node's job, or zero without a job. It is written by the node's owner, and read by any thread.
 ///
-/// A thread that reads another number than its job's learns that the job was completed, and sees all its writes.
-/// Therefore every write is a release, including that of the *next* job's number, which a reader may find.
+/// If a thread reads a number that differs from its job's number, the job was completed, and the thread sees all its writes.
+/// Therefore every write is a release, including the write of the *next* job's number, which a reader may find.
 #[derive(Debug)]
 pub(crate) struct Sequence(AtomicU64);
 
@@ -14,7 +14,7 @@ impl Sequence {
         Self(AtomicU64::new(0))
     }
 
-    /// Returns the number. For the owner, and for threads that work on the job.
+    /// Returns the number. Only the owner, and threads that work on the job, may call this method.
     #[inline]
     pub(crate) fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
@@ -27,7 +27,7 @@ impl Sequence {
         self.0.store(sequence, Ordering::Release);
     }
 
-    /// Returns whether the job with that number still occupies the node, that is, was not completed.
+    /// Returns whether the job with this number still occupies the node, which means that it was not completed.
     #[inline]
     pub(crate) fn is(&self, sequence: u64) -> bool {
         // Acquire pairs with the release of `set`. A container that was moved to another thread sees the job's writes

@@ -10,10 +10,10 @@ use crate::primitive::{AtomicPtr, Ordering};
 /// The number of nodes in a block.
 pub(crate) const BLOCK: usize = 64;
 
-/// The table of all nodes. Blocks are made when first needed, leased to schedulers, returned when a scheduler ends,
-/// and freed with the table. So a node's address and a stale ticket stay valid.
+/// The table of all nodes. Blocks of nodes are created when they are first needed, leased to schedulers, returned when a scheduler
+/// ends, and freed with the table. So the address of a node stays valid, and a stale ticket always leads to a node.
 pub(crate) struct NodeTable {
-    /// The address of each block's first node; null for blocks that are not made yet.
+    /// The address of each block's first node, or null for blocks that are not created yet.
     blocks: Box<[AtomicPtr<Node>]>,
     leases: Mutex<Leases>,
 }
@@ -21,12 +21,12 @@ pub(crate) struct NodeTable {
 struct Leases {
     made: usize,
     free: Vec<u32>,
-    /// A number above every sequence number that a returned node has shown.
+    /// A number that is higher than every sequence number of a returned node.
     next_sequence: u64,
 }
 
 impl NodeTable {
-    /// Makes an empty table with room for `nodes` nodes, rounded up to whole blocks.
+    /// Creates an empty table with room for `nodes` nodes, rounded up to whole blocks.
     pub(crate) fn new(nodes: usize) -> Self {
         let blocks = nodes.div_ceil(BLOCK).clamp(1, u32::MAX as usize / BLOCK);
         Self {
@@ -40,17 +40,17 @@ impl NodeTable {
         self.blocks.len() * BLOCK
     }
 
-    /// Returns a node of a block that has been leased at some time.
+    /// Returns a node of a block that has been leased before.
     ///
-    /// Indices come only from `lease`, and reach this table again in handles, tickets and edges of its own pool. So
-    /// they are checked only in debug builds: this function is called several times for every job.
+    /// Indices come only from `lease`, and reach this table again in handles, tickets and edges of the same pool. So they are
+    /// checked only in debug builds, because this function is called several times for every job.
     #[inline]
     pub(crate) fn node(&self, index: u32) -> &Node {
         let index = index as usize;
         debug_assert!(index < self.capacity(), "an index of another table");
         // SAFETY: the index came from `lease`, so the block is within the table.
         let block = unsafe { self.blocks.get_unchecked(index / BLOCK) };
-        // Acquire pairs with the release in `lease`: the block is whole before its address is seen.
+        // Acquire pairs with the release in `lease`: the block is initialised before its address is visible.
         let block = block.load(Ordering::Acquire);
         debug_assert!(!block.is_null(), "an index of a block that was not leased");
         // SAFETY: the block was leased, so this is the address of `BLOCK` nodes that live as long as the table, and
@@ -58,8 +58,8 @@ impl NodeTable {
         unsafe { &*block.add(index % BLOCK) }
     }
 
-    /// Leases a block. Returns its number, and the sequence number to continue from. The nodes of block `b` have the
-    /// indices from `b * BLOCK`.
+    /// Leases a block. Returns its number, and the first sequence number to use. The nodes of block `b` have the indices from `b *
+    /// BLOCK` on.
     #[cold]
     pub(crate) fn lease(&self) -> Option<(u32, u64)> {
         let mut leases = self.leases.lock().unwrap_or_else(PoisonError::into_inner);
@@ -73,7 +73,7 @@ impl NodeTable {
         Some((leases.made as u32 - 1, leases.next_sequence))
     }
 
-    /// Takes back blocks whose nodes are all free, and whose sequence numbers are below `next_sequence`.
+    /// Takes back blocks. All their nodes are free, and all their sequence numbers are below `next_sequence`.
     pub(crate) fn give_back(&self, blocks: &[u32], next_sequence: u64) {
         let mut leases = self.leases.lock().unwrap_or_else(PoisonError::into_inner);
         leases.free.extend(blocks.iter().rev());
@@ -87,7 +87,8 @@ impl Drop for NodeTable {
             let block = place.load(Ordering::Relaxed);
             if !block.is_null() {
                 let block = ptr::slice_from_raw_parts_mut(block, BLOCK);
-                // SAFETY: made by `Box::into_raw` of a slice of `BLOCK` nodes in `lease`, and dropped only here.
+                // SAFETY: the block was created by `Box::into_raw` from a slice of `BLOCK` nodes in `lease`, and is dropped only
+                // here.
                 drop(unsafe { Box::from_raw(block) });
             }
         }

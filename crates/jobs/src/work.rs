@@ -7,7 +7,7 @@ use std::ops::Range;
 use crate::claims::Claims;
 use crate::data::ParallelJobData;
 
-/// One thread's share of a parallel job: returns batches until none is left.
+/// One thread's share of a parallel job. It returns batches until none is left.
 ///
 /// User-defined job kinds are built on this (Unity's `GetWorkStealingRange`). The function passed to
 /// [`JobBuilder::schedule_work`](crate::JobBuilder::schedule_work) is called once by every participating thread,
@@ -62,8 +62,8 @@ impl<'v, D: ParallelJobData> Work<'v, D> {
     #[inline(always)]
     pub fn next_batch(&mut self) -> Option<(D::Batch<'v>, Range<usize>)> {
         let info = self.claims.next()?;
-        // SAFETY: the claims gave this batch only to this participant, once, and `open` was returned for `held`.
-        // `Work` is made only for running jobs, whose accesses passed the check.
+        // SAFETY: the claims assigned this batch only to this participant, once, and `open` was returned for `held`. `Work` is
+        // created only for running jobs, whose accesses passed the check.
         let batch = unsafe { D::batch(self.held, &self.open, &info) };
         Some((batch, info.range))
     }
@@ -92,8 +92,8 @@ impl<'v, D: ParallelJobData> Work<'v, D> {
         claims.for_each(
             #[inline(always)]
             |info| {
-                // SAFETY: the claims gave this batch only to this participant, once, and `open` was returned for
-                // `held`. `Work` is made only for running jobs, whose accesses passed the check.
+                // SAFETY: the claims assigned this batch only to this participant, once, and `open` was returned for `held`. `Work`
+                // is created only for running jobs, whose accesses passed the check.
                 let batch = unsafe { D::batch(held, open, &info) };
                 job(batch, info.range);
             },

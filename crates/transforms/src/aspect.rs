@@ -9,8 +9,8 @@ use crate::local_transform::LocalTransform;
 
 /// Query data for an entity with a [`LocalTransform`], with methods to move and rotate it.
 ///
-/// Writes are relative to the parent, or to the world if there is no parent. Reads in world space return the state of the last update.
-/// Unity's `TransformAspect`.
+/// Writes are relative to the parent, or to the world if there is no parent. Reads in world space return the state of the last
+/// update. Unity's `TransformAspect`.
 ///
 /// # Examples
 ///
@@ -90,7 +90,8 @@ impl TransformAspect<'_> {
         self.in_world.to_world(point)
     }
 
-    /// Transforms a point from world to local space, by the matrix of the last update. `None` if the scale along an axis is zero.
+    /// Transforms a point from world to local space, by the matrix of the last update. Returns `None` if the scale along an axis is
+    /// zero.
     ///
     /// # Examples
     ///
@@ -141,8 +142,8 @@ impl TransformAspect<'_> {
 
     /// Rotates the entity about its own axes.
     ///
-    /// Rounding errors of many rotations change the length of the quaternion, and the matrix scales. Code that rotates an entity in each
-    /// frame has to normalize it, as [`Rotation::turned`](crate::Rotation::turned) does.
+    /// Rounding errors of many rotations change the length of the quaternion, and then the matrix scales. Code that rotates an
+    /// entity in each frame has to normalize the rotation, as [`Rotation::turned`](crate::Rotation::turned) does.
     ///
     /// # Examples
     ///
@@ -172,12 +173,12 @@ impl TransformAspect<'_> {
         *self.local = self.local.looking_at(target, up);
     }
 
-    /// Moves the entity to a transform in world space. `parent` is the matrix of its parent, or [`None`] if it has no parent. The largest
-    /// of different scales is taken, and shear is dropped. Returns `false`, and changes nothing, if the scale of the parent is zero along
-    /// an axis, or if a value is not finite.
+    /// Moves the entity to a transform in world space. `parent` is the matrix of its parent, or [`None`] if it has no parent. If
+    /// the scales along the axes differ, the largest is used. Shear is dropped. Returns `false`, and changes nothing, if the scale
+    /// of the parent is zero along an axis, or if a value is not finite.
     ///
-    /// [`LocalToWorld`] is the matrix of the last update. If the parent has moved since, [`world_transform`](crate::world_transform)
-    /// computes the current one.
+    /// [`LocalToWorld`] is the matrix of the last update. If the parent has moved since then, use
+    /// [`world_transform`](crate::world_transform) to compute its current matrix.
     ///
     /// # Examples
     ///

@@ -8,8 +8,8 @@ use crate::compose::identity_if_zero;
 
 /// Position of an entity, relative to its [parent](crate::Parent) or to the world.
 ///
-/// An entity needs only one of `Position`, [`Rotation`] and [`Scale`] to get a [`LocalToWorld`]. The missing ones
-/// default to identity. All three are ignored on an entity with a [`LocalTransform`](crate::LocalTransform).
+/// An entity needs only one of `Position`, [`Rotation`] and [`Scale`] to get a [`LocalToWorld`]. The others default to the
+/// identity. All three are ignored on an entity with a [`LocalTransform`](crate::LocalTransform).
 ///
 /// # Examples
 ///
@@ -31,14 +31,15 @@ pub struct Position(pub Vec3);
 
 /// Rotation of an entity, relative to its [parent](crate::Parent) or to the world.
 ///
-/// The quaternion has to be normalized: another length makes a matrix that scales and shears. A quaternion of length zero counts as
-/// identity. See [`look_rotation`](crate::look_rotation) for a rotation that faces a direction, and [`Position`] for an example.
+/// The quaternion has to be normalized: a quaternion of another length results in a matrix that scales and shears. A quaternion of
+/// length zero counts as the identity. See [`look_rotation`](crate::look_rotation) for a rotation that faces a direction, and
+/// [`Position`] for an example.
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
 #[component(name = "ancho::Rotation", track_changes)]
 pub struct Rotation(pub Quat);
 
 impl Rotation {
-    /// Returns the rotation followed by another one about its own axes. The result is normalized.
+    /// Returns this rotation followed by another rotation about its own axes. The result is normalized.
     ///
     /// # Examples
     ///
@@ -60,22 +61,22 @@ impl Rotation {
 
 /// Scale of an entity along each of its axes. See [`Position`] for an example.
 ///
-/// Children inherit it. Below a parent with non-uniform scale, a rotated child is sheared.
+/// Children inherit the scale. Below a parent with non-uniform scale, a rotated child is sheared.
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
 #[component(name = "ancho::Scale", track_changes)]
 pub struct Scale(pub Vec3);
 
 impl Default for Scale {
-    /// Returns the scale one.
+    /// Returns a scale of one along each axis.
     fn default() -> Self {
         Self(Vec3::ONE)
     }
 }
 
-/// Matrix that is applied before position, rotation and scale, for non-uniform scale and shear.
+/// Matrix that is applied before position, rotation and scale. Use it for non-uniform scale and shear.
 ///
-/// The matrix of the entity is the matrix of its parent, times its own, times this one. Children inherit it. The last row has to be `0, 0,
-/// 0, 1`. Unity's `PostTransformMatrix`.
+/// The matrix of the entity is the matrix of its parent, times the matrix of its position, rotation and scale, times this matrix.
+/// Children inherit it. The last row has to be `0, 0, 0, 1`. Unity's `PostTransformMatrix`.
 ///
 /// # Examples
 ///
@@ -99,15 +100,14 @@ pub struct PostTransformMatrix(pub Mat4);
 
 /// Matrix from the local space of an entity to world space.
 ///
-/// The [systems](crate::TransformGroup) add it to parents, to children, and to entities with a [`Position`],
-/// [`Rotation`], [`Scale`] or [`LocalTransform`](crate::LocalTransform). They write it when one of these has
-/// changed.
+/// The [systems](crate::TransformGroup) add it to parents, to children, and to entities with a [`Position`], [`Rotation`],
+/// [`Scale`] or [`LocalTransform`](crate::LocalTransform). They write it when one of these components has changed.
 ///
-/// Between two updates it holds the state of the last one; [`world_transform`](crate::world_transform) computes the current matrix.
-/// Programs only read it: the systems may overwrite other writes. To write it yourself, add a component of its [write
-/// group](ancho_entities::Component::WRITE_GROUPS) or a [`CustomLocalToWorld`].
+/// Between two updates it is the matrix of the last update. [`world_transform`](crate::world_transform) computes the current
+/// matrix. Programs only read this component, because the systems may overwrite it. To write it yourself, add a component of its
+/// [write group](ancho_entities::Component::WRITE_GROUPS) or a [`CustomLocalToWorld`].
 ///
-/// An entity with a `LocalToWorld`, and neither a [`Parent`] nor inputs, never moves. With a parent and no inputs it has the
+/// An entity with a `LocalToWorld`, and neither a [`Parent`] nor inputs, never moves. An entity with a parent and no inputs has the
 /// matrix of the parent.
 ///
 /// # Examples
@@ -135,7 +135,7 @@ impl LocalToWorld {
         self.0.w_axis.truncate()
     }
 
-    /// Returns the world rotation, if the matrix is not sheared.
+    /// Returns the world rotation. The matrix must not be sheared.
     pub fn rotation(&self) -> Quat {
         // `Vec3` adds in the same order on every platform; `to_scale_rotation_translation` does not.
         let axes = [self.0.x_axis, self.0.y_axis, self.0.z_axis].map(Vec4::truncate);
@@ -182,7 +182,7 @@ impl LocalToWorld {
         self.affine().transform_point3(point)
     }
 
-    /// Transforms a point from world to local space. `None` if the scale along an axis is zero.
+    /// Transforms a point from world to local space. Returns `None` if the scale along an axis is zero.
     pub fn to_local(&self, point: Vec3) -> Option<Vec3> {
         let inverse = affine3a::inverse(self.affine());
         inverse.is_finite().then(|| inverse.transform_point3(point))
@@ -211,8 +211,8 @@ pub struct LocalToParent(pub Mat4);
 
 /// World matrix that the program writes itself.
 ///
-/// The systems do not add or write a [`LocalToWorld`] for such an entity. They ignore its position, rotation, scale and
-/// [`Static`]. Its children are placed relative to this matrix.
+/// The systems neither add nor write a [`LocalToWorld`] for an entity with this component. They ignore its position, rotation,
+/// scale and [`Static`]. Its children are placed relative to this matrix.
 ///
 /// # Examples
 ///
@@ -234,22 +234,23 @@ pub struct LocalToParent(pub Mat4);
 #[component(name = "ancho::CustomLocalToWorld")]
 pub struct CustomLocalToWorld(pub Mat4);
 
-/// The parent of an entity. Position, rotation and scale are relative to it.
+/// The parent of an entity. The position, rotation and scale of the entity are relative to its parent.
 ///
 /// A program builds a hierarchy by adding, writing and removing this component. The next update applies the change, and updates the
 /// [`Child`] buffers of parents:
 ///
 /// - If the parent does not exist, the component is removed.
-/// - If the parent is despawned, the children lose the component. From then on their position, rotation and scale are relative to the
-///   world. Children in the [`LinkedEntityGroup`](ancho_entities::LinkedEntityGroup) of the parent are despawned with it.
-/// - If the parent moves to another world without its children, the children lose the component. In the other world it has no children. A
-///   child that moves without its parent loses the component as well.
-/// - If the parent would be its own ancestor, the update reports an error (A0140) that names the entities. The entity that closes the cycle
-///   keeps its old parent, or none. If several entities of a cycle have new parents, the last one in the order of the world closes it.
-/// - If the child or the parent is [`Disabled`](ancho_entities::Disabled), the branch below it is inactive and keeps its matrices until it
-///   is enabled.
-/// - If the parent is a [`Prefab`](ancho_entities::Prefab), the branch below it is inactive, even if the children are not prefabs. A child
-///   is instantiated with the prefab only if it is in its [`LinkedEntityGroup`](ancho_entities::LinkedEntityGroup).
+/// - If the parent is despawned, the children lose the component. From then on their position, rotation and scale are relative to
+///   the world. Children in the [`LinkedEntityGroup`](ancho_entities::LinkedEntityGroup) of the parent are despawned with it.
+/// - If the parent moves to another world without its children, the children lose the component. In the other world, the parent has
+///   no children. A child that moves without its parent loses the component as well.
+/// - If the parent would be its own ancestor, the update reports an error (A0140) that names the entities. The entity that closes
+///   the cycle keeps its old parent, or none. If several entities of a cycle have new parents, the last one in the order of the
+///   world closes it.
+/// - If the child or the parent is [`Disabled`](ancho_entities::Disabled), the branch below it is inactive and keeps its matrices
+///   until it is enabled.
+/// - If the parent is a [`Prefab`](ancho_entities::Prefab), the branch below it is inactive, even if the children are not prefabs.
+///   A child is instantiated with the prefab only if it is in its [`LinkedEntityGroup`](ancho_entities::LinkedEntityGroup).
 ///
 /// # Examples
 ///
@@ -273,18 +274,19 @@ pub struct Parent(pub Entity);
 
 /// Element of the buffer of children, which the systems add to each parent.
 ///
-/// Children are in the order in which they were attached. Children of the same update are in the order of the world. The buffer outlives a
-/// despawned parent until the next update. See [`Parent`] for an example.
+/// Children are in the order in which they were attached. Children that were attached in the same update are in the order of the
+/// world. The buffer of a despawned parent remains until the next update. See [`Parent`] for an example.
 ///
-/// Programs only read it. If a program removes a child from the buffer, the update reports an error (A0146) when that child leaves its
-/// parent; until then the child is placed by its [`Parent`]. The next update restores a buffer that was removed.
+/// Programs only read the buffer. If a program removes a child from it, the update reports an error (A0146) when that child leaves
+/// its parent. Until then, the child is placed relative to its [`Parent`]. If a program removes the whole buffer, the next update
+/// restores it.
 #[derive(BufferElement, Clone, Copy, Debug, PartialEq, Eq)]
 #[buffer(name = "ancho::Child", inline = 0, cleanup)]
 pub struct Child(pub Entity);
 
 /// The parent whose [`Child`] buffer lists the entity. The systems compare it with [`Parent`] to find changes.
 ///
-/// It is [null](Entity::NULL) while no buffer lists the entity. It outlives a despawned entity until the next update.
+/// It is [null](Entity::NULL) while no buffer lists the entity. On a despawned entity it remains until the next update.
 #[derive(Component, Clone, Copy, Debug, PartialEq, Eq)]
 #[component(name = "ancho::PreviousParent", cleanup)]
 pub struct PreviousParent(pub(crate) Entity);
@@ -296,12 +298,12 @@ impl PreviousParent {
     }
 }
 
-/// Request to attach a child to a parent. It is a component of an entity of its own; the next update applies the request and despawns that
-/// entity.
+/// Request to attach a child to a parent. Add this component to a separate entity: the next update applies the request and despawns
+/// that entity.
 ///
-/// The child gets a [`Parent`], [`Attached`] and [`LocalToParent`], and leaves the parent that it had. To detach the
-/// child, remove [`Attached`]: the next update removes the other two, and the child is relative to the world. Adding and removing
-/// [`Parent`] directly does the same in one step.
+/// The child gets a [`Parent`], [`Attached`] and [`LocalToParent`], and leaves its old parent. To detach the child, remove
+/// [`Attached`]: the next update removes the other two components, and the child is relative to the world. Adding and removing
+/// [`Parent`] directly has the same effect, without a request.
 ///
 /// # Examples
 ///
@@ -333,23 +335,24 @@ pub struct Attach {
     pub child: Entity,
 }
 
-/// Marks a child that was [attached](Attach). Removing it detaches the child.
+/// Marks a child that was [attached](Attach). Removing this component detaches the child.
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[component(name = "ancho::Attached")]
 pub struct Attached;
 
-/// Marks a child that has been attached, also after [`Attached`] was removed.
+/// Marks a child that has been attached. It remains after [`Attached`] was removed, until the next update.
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[component(name = "ancho::WasAttached")]
 pub(crate) struct WasAttached;
 
 /// Marks an entity that will not move after its [`LocalToWorld`] has been computed.
 ///
-/// The update that finds it computes the matrix one last time and adds [`FrozenPending`]. The next update replaces that by [`Frozen`]. From
-/// then on the matrix stays as it is, even if the parent moves. Children are still placed relative to it.
+/// The next update computes the matrix one last time and adds [`FrozenPending`]. The update after that replaces [`FrozenPending`]
+/// by [`Frozen`]. From then on the matrix does not change, even if the parent moves. Children are still placed relative to it.
 ///
-/// An inactive entity, which is below a [`Disabled`](ancho_entities::Disabled) one or disabled itself, is frozen once it is active again.
-/// An entity whose matrix is not finite (A0141) is frozen once it is finite; until then each update reports it.
+/// An inactive entity, which is [`Disabled`](ancho_entities::Disabled) or below a disabled entity, is frozen once it is active
+/// again. An entity whose matrix is not finite (A0141) is frozen once its matrix is finite. Until then, each update reports the
+/// error.
 ///
 /// # Examples
 ///
@@ -380,8 +383,8 @@ pub struct FrozenPending;
 
 /// Marks a [`Static`] entity whose [`LocalToWorld`] is no longer written.
 ///
-/// To let the entity move again, remove both this and [`Static`]. If only this is removed, the matrix is computed once more and the entity
-/// is frozen again.
+/// To let the entity move again, remove both this component and [`Static`]. If only this component is removed, the matrix is
+/// computed once more and the entity is frozen again.
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[component(name = "ancho::Frozen")]
 pub struct Frozen;

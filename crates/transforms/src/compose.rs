@@ -8,7 +8,7 @@ use glam::{Affine3A, BVec4A, Mat3A, Quat, Vec3, Vec3A, Vec4, Vec4Swizzles};
 use crate::components::{Position, PostTransformMatrix, Rotation, Scale};
 use crate::local_transform::LocalTransform;
 
-/// Input columns of contiguous entities, one slice per component type that they have.
+/// Input columns of contiguous entities, with one slice for each component type of the entities.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Inputs<'a> {
     pub(crate) position: Option<&'a [Position]>,
@@ -27,10 +27,10 @@ pub(crate) type InputData = (
     Option<&'static PostTransformMatrix>,
 );
 
-/// Types of which an entity needs at least one to get a matrix.
+/// Types of which an entity needs at least one to get a [`LocalToWorld`].
 pub(crate) type LocalInputs = (Position, Rotation, Scale, LocalTransform);
 
-/// All types that a local matrix is composed from.
+/// All types from which a local matrix is composed.
 pub(crate) type AllInputs = (Position, Rotation, Scale, LocalTransform, PostTransformMatrix);
 
 /// Slices of a query of [`InputData`].
@@ -52,14 +52,14 @@ impl<'a> From<InputSlices<'a>> for Inputs<'a> {
 pub(crate) trait LocalVisitor {
     type Output;
 
-    /// Runs with a function from rows to local matrices.
+    /// Visits the rows. `local` returns the local matrix of a row.
     fn run(self, local: impl Fn(usize) -> Affine3A) -> Self::Output;
 }
 
 impl Inputs<'_> {
     /// Runs a visitor with the function that composes the matrices of these inputs.
     ///
-    /// The combination of inputs is the same for all rows, so it is matched once, outside the loop.
+    /// All rows have the same combination of inputs, so it is matched once, outside of the loop.
     #[inline(always)]
     pub(crate) fn visit<W: LocalVisitor>(self, work: W) -> W::Output {
         let Self { position, rotation, scale, local, post } = self;
@@ -181,14 +181,14 @@ pub(crate) fn identity_if_zero(rotation: Quat) -> Quat {
 #[inline(always)]
 pub(crate) fn is_finite(affine: &Affine3A) -> bool {
     let Mat3A { x_axis, y_axis, z_axis } = affine.matrix3;
-    // Zero times a number that is not finite is not zero.
+    // Multiplying by zero results in zero, unless a number is not finite.
     let sum = (x_axis + y_axis) + (z_axis + affine.translation);
     (sum * 0.0).cmpeq(Vec3A::ZERO).all()
 }
 
 /// Entities with a matrix that is not finite, reported by all threads.
 ///
-/// The list does not depend on which thread reports first, or how often.
+/// The list does not depend on the order in which threads report entities, or on how often they report one.
 #[derive(Debug)]
 pub(crate) struct NonFiniteEntities {
     entities: Mutex<Vec<Entity>>,

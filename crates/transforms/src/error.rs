@@ -10,19 +10,21 @@ use glam::Mat4;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum TransformError {
-    /// A0140: entities are their own ancestors. An update lets the entity that closes the cycle keep its old parent, or none.
+    /// A0140: entities are their own ancestors. The entity that closes the cycle keeps its old parent, or none, when an update
+    /// finds the cycle.
     Cycle {
         /// The entities of the cycle. Each is followed by its parent, and the last by the first.
         entities: Vec<Entity>,
-        /// The entity whose new [`Parent`](crate::Parent) the update has undone, which is the first of the list. `None` outside of updates.
+        /// The entity whose new [`Parent`](crate::Parent) the update has undone, which is the first in `entities`. `None` outside
+        /// of updates.
         undone: Option<Entity>,
     },
-    /// A0141: an input of an entity is infinite, not a number, or so large that sums overflow. The entity keeps its matrix. If the program
-    /// writes the matrix itself, the entities below keep theirs.
+    /// A0141: an input of an entity is infinite, not a number, or so large that sums overflow. The entity keeps its matrix. If the
+    /// program writes the matrix of the entity itself, the entities below it keep their matrices.
     NotFinite {
-        /// The entity with the lowest index.
+        /// The entity with such an input that has the lowest index.
         entity: Entity,
-        /// The number of such entities.
+        /// The number of entities with such an input.
         count: usize,
     },
     /// A0142: an entity or one of its ancestors has no transform.
@@ -42,7 +44,8 @@ pub enum TransformError {
         /// The scale of the transform.
         scale: f32,
     },
-    /// A0145: an [`Attach`](crate::Attach) names an entity that does not exist. The request was despawned, and nothing was attached.
+    /// A0145: an [`Attach`](crate::Attach) names an entity that does not exist. The request was despawned, and nothing was
+    /// attached.
     NothingToAttach {
         /// The requested parent.
         parent: Entity,
@@ -140,7 +143,7 @@ impl fmt::Display for TransformError {
 
 impl Error for TransformError {}
 
-/// All errors of an update. An update with errors still processes everything else.
+/// All errors of an update. After an error, the update still processes all other entities.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TransformErrors(Vec<TransformError>);
 
@@ -154,7 +157,7 @@ impl TransformErrors {
         self.0.extend(errors);
     }
 
-    /// Returns `Ok` if there are no errors.
+    /// Converts the list into a result, which is `Ok` if the list is empty.
     pub(crate) fn into_result(self) -> Result<(), Self> {
         if self.0.is_empty() { Ok(()) } else { Err(self) }
     }

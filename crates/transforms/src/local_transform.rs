@@ -13,7 +13,7 @@ use crate::error::TransformError;
 /// [`PostTransformMatrix`](crate::PostTransformMatrix), or use [`Position`](crate::Position), [`Rotation`](crate::Rotation) and
 /// [`Scale`](crate::Scale) instead.
 ///
-/// All methods return new transforms; none changes one in place. Unity's `LocalTransform`.
+/// All methods return new transforms. None changes a transform in place. Unity's `LocalTransform`.
 ///
 /// # Examples
 ///
@@ -73,7 +73,7 @@ impl LocalTransform {
         Self { rotation, position, scale }
     }
 
-    /// Creates the transform closest to a matrix: with the largest of its scales, and without shear.
+    /// Creates the transform closest to a matrix. It has the largest scale of the matrix, and no shear.
     ///
     /// See [`try_from_matrix`](Self::try_from_matrix) for an exact conversion. Unity's `FromMatrix`.
     ///
@@ -171,8 +171,8 @@ impl LocalTransform {
 
     /// Returns the transform rotated about its own axes. Unity's `Rotate`.
     ///
-    /// Rounding errors of many rotations change the length of the quaternion, and the matrix scales. Code that rotates an entity in each
-    /// frame has to normalize it, as [`Rotation::turned`](crate::Rotation::turned) does.
+    /// Rounding errors of many rotations change the length of the quaternion, and then the matrix scales. Code that rotates an
+    /// entity in each frame has to normalize the rotation, as [`Rotation::turned`](crate::Rotation::turned) does.
     ///
     /// # Examples
     ///
@@ -217,8 +217,8 @@ impl LocalTransform {
         Self { scale: self.scale * factor, ..self }
     }
 
-    /// Returns the transform rotated to look at a point in the space of its parent, with its y axis as close to `up` as possible. If the
-    /// target is its own position, the rotation does not change.
+    /// Returns the transform rotated to look at a point in the space of its parent, with its y axis as close to `up` as possible.
+    /// If the point is the transform's own position, the rotation does not change.
     #[must_use = "the transform itself does not change"]
     pub fn looking_at(self, target: Vec3, up: Vec3) -> Self {
         match (target - self.position).try_normalize() {
@@ -281,15 +281,15 @@ impl LocalTransform {
         }
     }
 
-    /// Returns the inverse, which leads from the space of the parent to local space.
+    /// Returns the inverse transform, from the space of the parent to local space.
     ///
-    /// The rotation has to be normalized or zero, which counts as identity. The inverse of another rotation is not exact. See
+    /// The rotation has to be normalized, or of length zero, which counts as the identity. Otherwise the inverse is not exact. See
     /// [`transform`](Self::transform) for an example.
     ///
     /// # Errors
     ///
-    /// A0144 if the scale is zero, infinite, not a number, or so small that its reciprocal is infinite. A position or rotation that is not
-    /// a number is no error; the inverse is not a number either.
+    /// A0144 if the scale is zero, infinite, not a number, or so small that its reciprocal is infinite. A position or rotation that
+    /// is not a number is not an error: the inverse is not a number either.
     pub fn inverse(&self) -> Result<Self, TransformError> {
         let scale = self.scale.recip();
         if !scale.is_finite() || scale == 0.0 {
@@ -314,9 +314,9 @@ impl From<LocalTransform> for Mat4 {
 
 /// Returns the rotation whose z axis points forward and whose y axis is as close to `up` as possible.
 ///
-/// The arguments need not be normalized. The result is the identity if `forward` is zero, not finite, or so short or long that its squared
-/// length is zero or infinite. If `up` is zero, not finite, or parallel to `forward`, another direction replaces it. Unity's
-/// `quaternion.lookRotation`, which does not define these cases.
+/// The arguments need not be normalized. The result is the identity if `forward` is zero, not finite, or so short or long that its
+/// squared length is zero or infinite. If `up` is zero, not finite, or parallel to `forward`, another direction is used instead.
+/// Unity's `quaternion.lookRotation` does not define these cases.
 ///
 /// # Examples
 ///
@@ -334,7 +334,7 @@ impl From<LocalTransform> for Mat4 {
 pub fn look_rotation(forward: Vec3, up: Vec3) -> Quat {
     let Some(z) = forward.try_normalize() else { return Quat::IDENTITY };
     let x = up.normalize_or_zero().cross(z);
-    // Almost parallel: only rounding errors are left of the product.
+    // If the directions are almost parallel, the cross product consists of rounding errors.
     let x = if x.length_squared() > 1e-10 { x.normalize() } else { z.any_orthonormal_vector() };
     Quat::from_mat3(&Mat3::from_cols(x, z.cross(x), z))
 }

@@ -16,15 +16,15 @@ use crate::links::is_missing;
 ///
 /// An ancestor without inputs has the matrix of its [`Parent`]. The result differs from that of an update in these cases:
 ///
-/// - An update skips entities that are [`Disabled`](ancho_entities::Disabled) or a [`Prefab`](ancho_entities::Prefab), and all entities
-///   below. This function computes their matrices.
+/// - An update skips entities that are [`Disabled`](ancho_entities::Disabled) or a [`Prefab`](ancho_entities::Prefab), and all
+///   entities below. This function computes their matrices.
 /// - An update freezes a [`FrozenPending`](crate::FrozenPending) entity at its last matrix, even if its inputs have changed since.
-/// - An update applies each [`Attach`](crate::Attach), and detaches children without [`Attached`](crate::Attached). This function ignores
-///   both.
-/// - An update adds a matrix to a parent without one, and undoes cycles. Here both are errors.
+/// - An update applies each [`Attach`](crate::Attach), and detaches children without [`Attached`](crate::Attached). This function
+///   ignores both.
+/// - An update adds a matrix to a parent without one, and undoes cycles. This function returns an error in both cases.
 ///
-/// Use it for single entities. [`LocalToWorld`] is cheaper, and is the same if nothing has moved since the last update. Unity's
-/// `ComputeWorldTransformMatrix`.
+/// Use this function for single entities. Reading [`LocalToWorld`] is cheaper, and has the same result if nothing has moved since
+/// the last update. Unity's `ComputeWorldTransformMatrix`.
 ///
 /// # Errors
 ///
@@ -72,7 +72,7 @@ pub fn world_transform(world: &World, entity: Entity) -> Result<LocalToWorld, Tr
         }
     };
     let mut are_all_finite = is_finite(&matrix);
-    // Multiplies from the root down, as the systems do, so that the bits are the same.
+    // Multiplies from the root down, as the systems do, so that the result has the same bits.
     for local in branch.iter().rev() {
         matrix *= *local;
         are_all_finite &= is_finite(&matrix);
@@ -88,14 +88,14 @@ pub fn world_transform(world: &World, entity: Entity) -> Result<LocalToWorld, Tr
 fn check_exists(world: &World, entity: Entity) -> Result<(), EntityError> {
     world.entity_archetype(entity)?;
     if world.is_cleanup_only(entity) {
-        // The same error as for an index that is free.
+        // Returns the same error as for a free index.
         let slot_version = Some(entity.version().wrapping_add(1));
         return Err(EntityError::NoSuchEntity { entity, slot_version });
     }
     Ok(())
 }
 
-/// One step from an entity to its root.
+/// One step from an entity towards its root.
 enum Step {
     /// The matrix in world space.
     World(Affine3A),
@@ -139,7 +139,7 @@ fn parent_of(world: &World, entity: Entity) -> Option<Entity> {
     (!is_missing(world, parent)).then_some(parent)
 }
 
-/// Tests whether the systems write the matrix of an entity that has one.
+/// Tests whether the systems write the matrix of an entity. The entity has to have one.
 fn is_computed(world: &World, entity: Entity) -> bool {
     type Data = (&'static mut LocalToWorld, InputData, Option<&'static Parent>);
     type Placed = (Any<LocalInputs>, Without<Frozen>);
@@ -156,14 +156,14 @@ fn cycle_at(world: &World, entity: Entity) -> TransformError {
     TransformError::Cycle { entities, undone: None }
 }
 
-/// Returns the number of ancestors of an entity: zero without a parent.
+/// Returns the number of ancestors of an entity. It is zero for an entity without a parent.
 ///
-/// To test for children, use the [`Child`](crate::Child) buffer. Unity's former `Depth` was a shared component, so that each level had
-/// chunks of its own. Here the order of nodes is cached beside the chunks, and no entity moves when a branch gets another parent.
+/// To test for children, use the [`Child`](crate::Child) buffer. Unity's former `Depth` was a shared component, so each level had
+/// its own chunks. Here the order of nodes is cached outside of the chunks, and no entity moves when a branch gets another parent.
 ///
 /// # Errors
 ///
-/// If the entity does not exist or has only cleanup components left; A0140 if it is its own ancestor.
+/// If the entity does not exist or has only cleanup components left. With A0140 if the entity is its own ancestor.
 ///
 /// # Complexity
 ///

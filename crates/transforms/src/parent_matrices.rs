@@ -1,8 +1,8 @@
 //! Computes the matrices of nodes with children.
 //!
-//! Each level is computed from the level above. If few nodes have moved, only their places and those below are visited. If these become
-//! many, as below a root that moves, all threads visit all places of the remaining levels. Consecutive narrow levels form one stage, in
-//! which each thread computes whole branches.
+//! Each level is computed from the level above. If few nodes have moved, only their places and the places below are visited. If
+//! many places have to be visited, such as below a root that moves, all threads visit all places of the remaining levels.
+//! Consecutive narrow levels form one stage, in which each thread computes whole branches.
 
 use std::cell::Cell;
 use std::sync::{Mutex, PoisonError};
@@ -25,7 +25,7 @@ pub(crate) enum NodeInputs<'w> {
     Nothing,
 }
 
-/// Computes the matrices of nodes with children. Returns whether few nodes have moved; then the rows to write are marked.
+/// Computes the matrices of nodes with children. Returns whether few nodes have moved. In this case, the rows to write are marked.
 pub(crate) fn update(
     world: &World,
     hierarchy: &Hierarchy,
@@ -35,7 +35,7 @@ pub(crate) fn update(
     non_finite: &NonFiniteEntities,
 ) -> bool {
     if are_few && !mark_due(hierarchy, places) {
-        // Only leaves have moved, and their rows are marked already.
+        // Only leaves have moved. Their rows are marked already.
         return true;
     }
     let mut chunks = list_chunks(world, hierarchy, std::mem::take(buffer));
@@ -46,7 +46,7 @@ pub(crate) fn update(
         pass.compute_stages(jobs, level, places);
     }
     chunks.clear();
-    // Collected in place: the vector keeps its memory and nothing else.
+    // Collects in place, so the vector keeps its memory, but none of its contents.
     *buffer = chunks.into_iter().map(|_| NodeInputs::Nothing).collect();
     many_from.is_none()
 }
@@ -97,10 +97,11 @@ fn list_chunks<'w>(
     chunks
 }
 
-/// The minimal number of places of a level to compute in parallel. For fewer, waking threads takes longer.
+/// The minimum number of places of a level that is computed in parallel. For fewer places, waking threads takes longer than
+/// computing.
 const MIN_PARALLEL: usize = 512;
 
-/// All remaining places are visited if at least one in this many is due.
+/// If at least one in this number of places is due, all remaining places are visited.
 const DENSE_FRACTION: usize = 8;
 
 /// All places of earlier stages.
@@ -116,7 +117,7 @@ struct Part<'a> {
     moved: &'a mut [bool],
 }
 
-/// Parts of a stage. Each is taken once, by the thread that computes it.
+/// Parts of a stage. Each part is taken once, by the thread that computes it.
 type Parts<'a> = [Mutex<Option<Part<'a>>>; MAX_PARTS];
 
 impl<'a> Part<'a> {
@@ -157,7 +158,7 @@ fn for_each_part_parallel(
         |(), numbers| run_some(&parts[numbers]),
     );
     if done.is_err() {
-        // No job can be scheduled inside of a job: this thread computes all parts.
+        // No job can be scheduled inside of a job, so this thread computes all parts.
         run_some(parts);
     }
 }
@@ -195,15 +196,15 @@ impl MatrixPass<'_, '_> {
         }
     }
 
-    /// Computes the places that are due and those below, and marks the rows to write. If they become many, it stops and returns the first
-    /// stage that is not computed.
+    /// Computes the places that are due and the places below, and marks the rows to write. If too many places are due, stops and
+    /// returns the first stage that is not computed.
     fn compute_due(&self, places: &mut NodeMatrices) -> Option<usize> {
         let order = &self.hierarchy.order;
         for (number, Stage { places: level, shape }) in order.stages().enumerate() {
             let left = order.nodes.len() - level.start;
             let count = bits::count(&places.due, &level);
             let are_many = match shape {
-                // Places below are in the same stage.
+                // Places below the tops are in the same stage.
                 Shape::Branches { tops, .. } => count * DENSE_FRACTION >= tops,
                 _ => count >= MIN_PARALLEL && count * DENSE_FRACTION >= left,
             };
@@ -306,7 +307,7 @@ impl MatrixPass<'_, '_> {
         let parts = stage.divide(std::array::from_fn(|number| {
             part_ends.get(number).map_or(end, |end| *end as usize)
         }));
-        // Without empty parts: a thread might get nothing else.
+        // Empty parts are removed, because a thread might get only empty parts.
         let parts = &parts[..part_ends.len()];
         for_each_part_parallel(jobs, parts, |branch| self.compute_branch(above, branch));
     }
@@ -326,7 +327,7 @@ impl MatrixPass<'_, '_> {
         }
     }
 
-    /// Computes a range of places whose parents may be in the same range, before them.
+    /// Computes a range of places. The parents of these places may be in the same range, before them.
     #[inline(always)]
     fn compute_branch(&self, above: &EarlierStages<'_>, branch: Part<'_>) {
         let Part { first, matrices, moved } = branch;
@@ -345,7 +346,7 @@ impl MatrixPass<'_, '_> {
         }
     }
 
-    /// Returns the matrix of a place if it has changed, and whether children follow.
+    /// Returns the matrix of a place if it has changed, and whether the children have to be computed too.
     #[inline(always)]
     fn finite_matrix(
         &self,
@@ -356,8 +357,8 @@ impl MatrixPass<'_, '_> {
         if is_finite(&made) { Some((made, true)) } else { self.not_finite(place, made) }
     }
 
-    /// Handles a matrix that is not finite. A computed one is discarded, and the last one stays. An external one is stored, as in a
-    /// rebuild: children do not follow, and children that move keep their matrices.
+    /// Handles a matrix that is not finite. A computed matrix is discarded, and the place keeps its last matrix. An external matrix
+    /// is stored, as a rebuild does. The children are not computed, and children that move keep their matrices.
     #[cold]
     fn not_finite(&self, place: usize, made: Affine3A) -> Option<(Affine3A, bool)> {
         let slot = self.hierarchy.order.nodes[place];

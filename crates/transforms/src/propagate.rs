@@ -1,8 +1,8 @@
 //! Writes the matrices of entities that have moved.
 //!
-//! First the matrices of nodes with children are computed, level by level. Then the rows of all chunks are written, in memory order.
-//! Leaves, which are most nodes, are visited only in the second step. Both steps run on all threads if there is enough work. Entities
-//! without parent and children are written last.
+//! First the matrices of nodes with children are computed, level by level. Then the rows of all chunks are written, in memory
+//! order. Most nodes are leaves, which are visited only in the second step. Both steps run on all threads if there is enough work.
+//! Entities without parent and children are written last.
 
 use std::sync::Arc;
 
@@ -72,7 +72,8 @@ pub(crate) fn update(
     done
 }
 
-/// All rows are visited, by all threads, if at least one in this many has changed. Otherwise only rows below changed ones are visited.
+/// If at least one in this number of rows has changed, all threads visit all rows. Otherwise only rows below changed ones are
+/// visited.
 const SPARSE_FRACTION: usize = 32;
 
 /// Marks rows with changed inputs.
@@ -84,13 +85,13 @@ fn mark_changed(
 ) {
     let has_external = cache.hierarchy.has_external;
     let mut mark = |found: &mut Vec<&[Entity]>, is_computed| {
-        // Without changes, a cache that is shared with a fork is not copied.
+        // If nothing has changed, a cache that is shared with a fork is not copied.
         if !found.is_empty() {
             let hierarchy = &mut Arc::make_mut(cache).hierarchy;
             found.drain(..).for_each(|entities| hierarchy.mark(entities, is_computed));
         }
     };
-    // Listing all chunks first lets the CPU load several at the same time.
+    // All chunks are listed first, so that the CPU can load several of them at the same time.
     let mut found: Vec<&[Entity]> = std::mem::take(&mut scratch.found);
     let moved = world.query_filtered::<Entity, (Nodes, Changed<AllInputs>)>();
     moved.since(since).for_each_chunk_inner(|entities| found.push(entities));
@@ -101,7 +102,7 @@ fn mark_changed(
         external.since(since).for_each_chunk_inner(|entities| found.push(entities));
         mark(&mut found, false);
     }
-    // Collected in place: the vector keeps its memory and nothing else.
+    // Collects in place, so the vector keeps its memory, but none of its contents.
     scratch.found = found.into_iter().map(|_| [].as_slice()).collect();
 }
 
@@ -147,7 +148,7 @@ struct Rows<'a> {
     to_parent: Option<&'a mut [LocalToParent]>,
     sources: &'a [MatrixSource],
     dirty: &'a [u64],
-    /// If few rows have moved: the rows to write, beside the dirty ones.
+    /// The rows to write, in addition to dirty rows. Set if few rows have moved.
     few: Option<&'a [u64]>,
     matrices: &'a [Affine3A],
     moved: &'a [bool],
@@ -168,7 +169,7 @@ impl LocalVisitor for Rows<'_> {
                 }
             }
         } else {
-            // A method of an iterator might not be inlined, and then would not be compiled for the CPU level at hand.
+            // A closure of an iterator might not be inlined, and then would not be compiled for the selected CPU level.
             for row in 0..self.written.len() {
                 self.write(row, &local);
             }
@@ -177,7 +178,7 @@ impl LocalVisitor for Rows<'_> {
 }
 
 impl Rows<'_> {
-    /// Not inlined, to keep the other loop short.
+    /// Writes the matrix of a row, if it has moved. Not inlined, to keep the other loop short.
     #[inline(never)]
     fn write_few(&mut self, row: usize, local: &impl Fn(usize) -> Affine3A) {
         self.write(row, local);
@@ -207,7 +208,7 @@ impl Rows<'_> {
     }
 }
 
-/// Entities without parent and children whose matrices are composed of their own inputs.
+/// Entities without parent and children whose matrices are composed from their own inputs.
 type Flat = (
     Any<LocalInputs>,
     Without<(Parent, PreviousParent, Buffer<Child>, Frozen, CustomLocalToWorld)>,
@@ -220,8 +221,8 @@ pub(crate) fn update_flat(
     non_finite: &NonFiniteEntities,
 ) -> Result<(), EntityError> {
     update_flat_changed::<Changed<AllInputs>>(world, since, non_finite)?;
-    // Tracked components do not count as changed when a row arrives from another chunk. But the entity may come from those that are not
-    // computed.
+    // Components with change tracking do not count as changed when a row arrives from another chunk. But the matrix of the entity
+    // may not have been computed there.
     update_flat_changed::<OrderChanged>(world, since, non_finite)
 }
 

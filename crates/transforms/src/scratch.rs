@@ -4,7 +4,7 @@ use std::ops::{Deref, DerefMut};
 
 use ancho_entities::Entity;
 
-/// A value that is kept for its memory. The contents are valid during one update, so a clone is empty.
+/// A value that is kept to reuse its memory. Its contents are only valid during one update, so a clone is empty.
 #[derive(Debug, Default)]
 pub(crate) struct Reused<T>(T);
 
@@ -28,11 +28,11 @@ impl<T> DerefMut for Reused<T> {
     }
 }
 
-/// The last mark of each entity, by index. Unlike a set, it needs no clearing.
+/// The last mark of each entity, by index. Unlike a set, it is never cleared.
 #[derive(Debug, Default)]
 pub(crate) struct EntityMarks {
     marks: Vec<u64>,
-    /// The last mark that was handed out.
+    /// The mark that was returned last.
     last: u64,
 }
 
@@ -48,7 +48,7 @@ impl EntityMarks {
         self.marks.get(entity.index() as usize) == Some(&mark)
     }
 
-    /// Marks an entity, and returns its previous mark.
+    /// Marks an entity. Returns its previous mark.
     pub(crate) fn mark(&mut self, entity: Entity, mark: u64) -> u64 {
         let index = entity.index() as usize;
         if index >= self.marks.len() {

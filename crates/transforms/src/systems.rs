@@ -13,9 +13,10 @@ use crate::update::{self, with_state};
 
 /// Group of the transform systems, at the end of [`Simulation`], before [`LateSimulation`].
 ///
-/// It runs [`ParentSystem`], then [`LocalToWorldSystem`]. Systems that read the matrices of the same frame belong to [`LateSimulation`] or
-/// [`Presentation`](ancho_entities::Presentation). Other systems of [`Simulation`] run before this group; they cannot be ordered with
-/// `after(TransformGroup)` (A0127). Unity's `TransformSystemGroup`, whose place in the group is not specified.
+/// It runs [`ParentSystem`], then [`LocalToWorldSystem`]. Systems that read the matrices of the same frame belong to
+/// [`LateSimulation`] or [`Presentation`](ancho_entities::Presentation). Other systems of [`Simulation`] run before this group;
+/// they cannot be ordered with `after(TransformGroup)` (A0127). Unity's `TransformSystemGroup`, whose place in the group is not
+/// specified.
 ///
 /// ```
 /// use ancho_entities::{IntoSystem, LateSimulation, Query, World};
@@ -29,8 +30,8 @@ use crate::update::{self, with_state};
 /// world.sort_systems().unwrap();
 /// ```
 ///
-/// Both systems run in every frame. Unity's systems run only if their queries match, and so do not notice that the last parent is gone. In
-/// a world without transforms, the systems only visit archetypes.
+/// Both systems run in every frame. Unity's systems run only if their queries match, and so do not detect that the last parent was
+/// removed. In a world without transforms, the systems only visit archetypes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TransformGroup;
 
@@ -48,10 +49,10 @@ pub struct ParentSystem;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LocalToWorldSystem;
 
-/// System that does the work of the whole [`TransformGroup`], for matrices at other points of the frame.
+/// System that does the work of the whole [`TransformGroup`]. Use it to update matrices at other points of the frame.
 ///
-/// Several instances share their state: none repeats the work of another. With [`patch`](IntoSystem::patch) it runs after every other
-/// system.
+/// Several instances share their state, so none repeats the work of another. With [`patch`](IntoSystem::patch), it runs after every
+/// other system.
 ///
 /// # Examples
 ///
@@ -91,7 +92,7 @@ impl System for TransformSystem {
 
 /// Extension trait that adds the transform systems to a world.
 pub trait AddTransforms {
-    /// Adds [`TransformGroup`] and its systems, unless the world has them.
+    /// Adds [`TransformGroup`] and its systems, unless the world already has them.
     ///
     /// # Panics
     ///
@@ -130,17 +131,17 @@ impl AddTransforms for World {
 
 /// Updates all transforms of a world, as the systems do.
 ///
-/// For programs without systems.
+/// Use it in programs without systems.
 ///
 /// # Errors
 ///
 /// - A0140 for cycles of parents
 /// - A0141 for matrices that are not finite
 /// - A0145 for an [`Attach`](crate::Attach) that refers to a missing entity
-/// - A0146 for a child that is not in the buffer of the parent it leaves
+/// - A0146 for a child that is not in the buffer of the parent that it leaves
 /// - an [`EntityError`](ancho_entities::EntityError) if memory ran out
 ///
-/// The update processes everything else.
+/// After an error, the update still processes all other entities.
 ///
 /// # Examples
 ///

@@ -16,10 +16,11 @@ use crate::links::{Links, is_inactive, is_missing};
 use crate::propagate::{self, PropagateScratch};
 use crate::scratch::EntityMarks;
 
-/// State of a world between updates, shared by all systems that update its transforms. It is a cache of the entities, and moves with them
-/// to forks and other worlds.
+/// State of a world between updates, shared by all systems that update its transforms. It is stored as a cache of the entities, and
+/// moves with them to forks and other worlds.
 ///
-/// A fork shares the state. The first update after a fork copies it, without the node cache, which is copied when it is written.
+/// A fork shares the state. The first update after a fork copies the state, except for the node cache, which is copied when it is
+/// written.
 #[derive(Clone, Debug)]
 pub(crate) struct State {
     /// The version at the end of the last update of links.
@@ -39,13 +40,13 @@ pub(crate) struct NodeCache {
 }
 
 impl NodeCache {
-    /// Forgets nodes that have lost their matrices. They get new ones, which have to be computed as if the nodes were new.
+    /// Removes the records of nodes that have lost their matrices. They get new matrices, which are computed as for new nodes.
     pub(crate) fn forget_lost(cache: &mut Arc<Self>, world: &World) {
         let mut lost = world.query_filtered::<Entity, LostMatrix>();
         lost.for_each(|entity| Self::forget(cache, entity));
     }
 
-    /// Forgets an entity, so that its matrix is computed as if it were new.
+    /// Removes the record of an entity, so that its matrix is computed as for a new entity.
     pub(crate) fn forget(cache: &mut Arc<Self>, entity: Entity) {
         Arc::make_mut(cache).hierarchy.forget(entity);
     }
@@ -71,7 +72,7 @@ impl State {
     }
 }
 
-/// Calls a function with the state of a world. If it panics, the state is lost, and the next update starts from scratch.
+/// Calls a function with the state of a world. If the function panics, the state is lost, and the next update computes everything.
 pub(crate) fn with_state<R>(
     world: &mut World,
     work: impl FnOnce(&mut World, &mut State) -> R,
@@ -83,7 +84,7 @@ pub(crate) fn with_state<R>(
     result
 }
 
-/// Advances the version of the world. Later writes are newer than the returned version.
+/// Advances the version of the world. Returns a version that is older than all later writes.
 pub(crate) fn advance_version(world: &mut World) -> Version {
     let version = world.version();
     world.advance_version();
@@ -98,10 +99,10 @@ pub(crate) fn update_matrices(world: &mut World, state: &mut State) -> Result<()
     let now = advance_version(world);
     let done = if done.is_ok() {
         state.matrices_version = now;
-        // After the version: the next update has to see the rows that move here.
+        // Runs after the version was advanced, because the next update has to find the rows that move here.
         cancel_freeze(world, &non_finite)
     } else {
-        // The progress of a failed update is unknown.
+        // A failed update may have computed any part of the matrices.
         state.forget_matrices();
         done
     };
@@ -150,7 +151,7 @@ pub(crate) fn add_matrices(world: &mut World) -> Result<(), EntityError> {
     Ok(())
 }
 
-/// Freezes the pending entities, and makes new static entities pending.
+/// Freezes the pending entities, and marks new static entities as pending.
 ///
 /// Inactive entities are skipped: their matrices are not computed.
 fn freeze(
@@ -163,7 +164,7 @@ fn freeze(
         (With<(Static, LocalToWorld)>, Without<(FrozenPending, Frozen, CustomLocalToWorld)>);
     let are_all = links.list_active::<Pending>(world);
     if are_all && !links.active.is_empty() {
-        // Whole chunks at a time.
+        // Whole chunks are changed at a time.
         world
             .batch(QueryDescriptor::of::<(), Pending>())
             .add(Frozen)
@@ -191,7 +192,7 @@ fn freeze(
     Ok(())
 }
 
-/// Takes back the freezing of entities without a finite matrix. The next update finds them again.
+/// Undoes the freezing of entities without a finite matrix. The next update finds these entities again.
 fn cancel_freeze(world: &mut World, non_finite: &[Entity]) -> Result<(), EntityError> {
     for &entity in non_finite {
         if world.has::<FrozenPending>(entity) {
@@ -202,7 +203,7 @@ fn cancel_freeze(world: &mut World, non_finite: &[Entity]) -> Result<(), EntityE
 }
 
 impl Links {
-    /// Lists the active entities that match a filter. Returns whether they are all that match.
+    /// Lists the active entities that match a filter. Returns whether all matching entities are active.
     fn list_active<F: QueryFilter>(&mut self, world: &World) -> bool {
         let Self { active, marks, .. } = self;
         active.clear();
@@ -221,7 +222,7 @@ impl Links {
     }
 }
 
-/// Finds descendants of inactive entities. Each entity is visited once.
+/// Finds descendants of inactive entities. Visits each entity once.
 struct ActivityCache<'a> {
     marks: &'a mut EntityMarks,
     /// The mark of active entities.
@@ -251,7 +252,7 @@ impl ActivityCache<'_> {
             }
             match (parent_of(world, at), world.get::<PreviousParent>(at)) {
                 (None, _) => break false,
-                // The links do not reflect its parent yet, or it waits for the parent.
+                // The links do not include the new parent yet, or the entity waits for that parent.
                 (Some(parent), Ok(previous)) if previous.0 != parent => break true,
                 (Some(_), Err(_)) => break true,
                 (Some(parent), Ok(_)) => at = parent,

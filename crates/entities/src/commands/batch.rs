@@ -26,13 +26,13 @@ impl CommandRecorder {
     /// Targets are
     ///
     /// - a slice of entities, or [`Placeholders`](crate::Placeholders),
-    /// - [`Linked(root)`](crate::Linked): the members of an entity's [group](crate::LinkedEntityGroup), or the entity if it has none.
-    ///   Those that a query [matches](crate::Linked::matching), if it is given;
+    /// - [`Linked(root)`](crate::Linked): the members of an entity's [group](crate::LinkedEntityGroup), or the entity if it has no
+    ///   group. With [`matching`](crate::Linked::matching), only the members that a query matches,
     /// - a [query](QueryDescriptor), which runs at playback.
     ///
     /// # Panics
     ///
-    /// At playback, as [`EntityManager::query_mut`](crate::EntityManager::query_mut), if the query is invalid.
+    /// At playback, if the query is invalid: see [`EntityManager::query_mut`](crate::EntityManager::query_mut).
     ///
     /// # Examples
     ///
@@ -62,8 +62,8 @@ impl CommandRecorder {
 
 /// Commands for many entities: see [`CommandRecorder::batch`].
 ///
-/// If an entity is refused at playback, no entity is changed, unless memory is missing, or a strict world refuses one that is named
-/// twice: then those before it are changed.
+/// If playback refuses an entity, no entity is changed. There are two exceptions, in which the entities before the refused one are
+/// changed: memory is missing, or a strict world refuses an entity that is named twice.
 ///
 /// Structural changes of the matches of a query reorder its rows: see [`Query::to_entities`](crate::Query::to_entities).
 ///
@@ -120,7 +120,7 @@ impl BatchCommands<'_> {
         self.record(Despawn);
     }
 
-    /// Adds clones of components to each entity, and replaces those that it has.
+    /// Adds clones of the components to each entity. Replaces components that the entity already has.
     ///
     /// Reorders query results at playback: see [`Query::to_entities`](crate::Query::to_entities).
     ///
@@ -144,11 +144,13 @@ impl BatchCommands<'_> {
         self.record(Write::<S, true>(set));
     }
 
-    /// Replaces components of each entity by clones of these.
+    /// Replaces components of each entity by clones of the components in `set`.
     ///
-    /// An entity without all of them is refused. Members of a [`Linked`](crate::Linked) group without all of them are skipped.
+    /// Playback refuses an entity that lacks one of the components. Members of a [`Linked`](crate::Linked) group that lack one are
+    /// skipped.
     ///
-    /// A single [`Shared`](crate::Shared) value of a slice or a query changes whole chunks without moving their rows.
+    /// A single [`Shared`](crate::Shared) value for a slice or a query replaces the value of whole chunks, without moving their
+    /// rows.
     ///
     /// # Examples
     ///
@@ -170,8 +172,8 @@ impl BatchCommands<'_> {
         self.record(Write::<S, false>(set));
     }
 
-    /// Adds a set of components of its own to each entity, in the order of the slice, of the group, or of the query's matches at
-    /// playback. See [`Batch::add_each`](crate::Batch::add_each).
+    /// Adds a different set of components to each entity. Sets are assigned in the order of the slice, of the group, or of the
+    /// query's matches at playback. See [`Batch::add_each`](crate::Batch::add_each).
     ///
     /// Reorders query results at playback: see [`Query::to_entities`](crate::Query::to_entities).
     ///
@@ -180,14 +182,14 @@ impl BatchCommands<'_> {
         self.record(AddEach(sets.into_iter().collect::<Vec<S>>()));
     }
 
-    /// Adds those of the components that an entity lacks to each entity, with default values.
+    /// Adds components with default values to each entity. Components that the entity already has do not change.
     ///
     /// Reorders query results at playback: see [`Query::to_entities`](crate::Query::to_entities).
     pub fn add_types(self, types: &[ComponentType]) {
         self.record(ChangeTypes::<true>(TypeList::new(types)));
     }
 
-    /// Removes those of the components that an entity has from each entity.
+    /// Removes components from each entity. Components that the entity does not have are ignored.
     ///
     /// Reorders query results at playback: see [`Query::to_entities`](crate::Query::to_entities).
     ///
@@ -211,7 +213,7 @@ impl BatchCommands<'_> {
         self.record(Remove::<S>(PhantomData));
     }
 
-    /// Removes those of the components that an entity has from each entity.
+    /// Removes components from each entity. Components that the entity does not have are ignored.
     ///
     /// Reorders query results at playback: see [`Query::to_entities`](crate::Query::to_entities).
     pub fn remove_types(self, types: &[ComponentType]) {
@@ -228,7 +230,7 @@ impl BatchCommands<'_> {
         self.record(SetTypeEnabled { ty, enabled });
     }
 
-    /// Enables or disables the entities with their groups.
+    /// Enables or disables each entity and its [group](crate::LinkedEntityGroup).
     ///
     /// Reorders query results at playback: see [`Query::to_entities`](crate::Query::to_entities).
     pub fn set_enabled(self, enabled: bool) {
@@ -256,27 +258,29 @@ impl BatchCommands<'_> {
 
 /// Operation on many entities.
 trait Operation: Send + Sized + 'static {
-    /// Applies it to the entities in the context's list, which are members of a group if `is_linked`.
+    /// Applies the operation to the entities of the context's list. With `is_linked`, the list is a linked group.
     fn apply_to_list(self, context: &mut Context<'_>, is_linked: bool) -> Result;
 
-    /// Applies it to the matches of a query.
+    /// Applies the operation to the matches of a query.
     fn apply_to_query(self, context: &mut Context<'_>, query: &QueryDescriptor) -> Result;
 
     fn duplicate(&mut self) -> Result<Self>;
 
-    /// Describes it in words, without the targets. Reads only fields that are `Copy`, since it may have been moved.
+    /// Describes the operation in words, without its targets. Reads only fields that are `Copy`, because the others may have been
+    /// moved out.
     fn describe(&self, f: &mut Formatter<'_>) -> fmt::Result;
 
-    /// Effect on an entity of a slice.
+    /// Returns the effect of the operation on an entity of a slice.
     fn aspect(entity: Entity) -> Aspect {
         Aspect::Changes(entity)
     }
 
-    /// Reports the components that it adds.
+    /// Reports the components that the operation adds.
     fn inspect(&self, _: &mut dyn FnMut(Aspect)) {}
 }
 
-/// Operation on many entities, with its targets. Those of a slice are in the list, the root of a group is the command's target.
+/// Operation on many entities, with its targets. Entities of a slice are in the command's list. The root of a group is the
+/// command's target.
 struct Batch<O> {
     operation: O,
     targets: StoredTargets,
@@ -329,7 +333,7 @@ impl StoredTargets {
     }
 }
 
-/// A query with entities in place of placeholders.
+/// Replaces the placeholders in a query by entities.
 fn resolve_query<'q>(
     query: &'q QueryDescriptor,
     context: &Context<'_>,
@@ -382,7 +386,7 @@ impl<O: Operation> Command for Batch<O> {
             StoredTargets::Entities => {
                 command.elements().iter().for_each(|&entity| each(O::aspect(entity)));
             }
-            // The root has to exist, whatever is done to the members.
+            // The root has to exist, regardless of the operation on the members.
             StoredTargets::Linked(_) => each(Aspect::Changes(target)),
             StoredTargets::Query(_) => {}
         }
@@ -391,7 +395,7 @@ impl<O: Operation> Command for Batch<O> {
 }
 
 impl Context<'_> {
-    /// Fails if an entity of the list would be refused.
+    /// Returns an error if the world would refuse the change of an entity in the list.
     fn check_list<S: ComponentSet>(&mut self, change: SetOperation) -> Result {
         let Self { entities, list, .. } = self;
         entities.check_changes::<S>(list, change)?;
@@ -440,7 +444,7 @@ impl Operation for Despawn {
 struct Write<S, const ADD: bool>(S);
 
 impl<S: CloneSet, const ADD: bool> Write<S, ADD> {
-    /// True for a single shared value, which is replaced for many entities at once.
+    /// True for a single shared value, which is replaced for whole chunks at once.
     const REPLACES_SHARED: bool = !ADD && S::SHARED && S::COUNT == 1;
 
     /// Replaces the shared value of the entities in the context's list.
@@ -588,7 +592,7 @@ impl<S: ComponentSet> Operation for Remove<S> {
     }
 }
 
-/// Component types, up to eight of which are recorded without allocating.
+/// List of component types. Up to eight types are recorded without allocating.
 #[derive(Clone)]
 struct TypeList {
     inline: [ComponentType; 8],
@@ -612,7 +616,7 @@ impl TypeList {
     }
 }
 
-/// Adds or removes components of types.
+/// Adds or removes components that are given by their types.
 struct ChangeTypes<const ADD: bool>(TypeList);
 
 impl<const ADD: bool> Operation for ChangeTypes<ADD> {

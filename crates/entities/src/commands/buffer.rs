@@ -102,9 +102,9 @@ impl EntityCommandBuffer {
         }
     }
 
-    /// Creates a buffer that can be played several times, also in several worlds. It records nothing after the first playback.
+    /// Creates a buffer that can be played several times, even in different worlds. It records nothing after the first playback.
     ///
-    /// Each playback duplicates the values, as instantiating entities does.
+    /// Each playback duplicates the recorded values, as [`instantiate`](crate::EntityManager::instantiate) does.
     ///
     /// # Examples
     ///
@@ -181,7 +181,7 @@ impl EntityCommandBuffer {
         Ok(self.log_for_recording()?.main_lane())
     }
 
-    /// The log, if commands can be recorded.
+    /// Returns the log, or an error if commands cannot be recorded.
     pub(super) fn log_for_recording(&mut self) -> Result<&mut CommandLog, CommandError> {
         let buffer = self.label();
         let log = self.log.get_mut().map_err(CommandError::InUse)?;
@@ -195,9 +195,9 @@ impl EntityCommandBuffer {
     ///
     /// The job gets a [`CommandRecorder`]. It panics with A0080 if the buffer was played.
     ///
-    /// If the job panics in any batch, all of its commands are discarded. Those of other jobs stay.
+    /// If the job panics in any batch, all commands of the job are discarded. Commands of other jobs are kept.
     pub fn writer(&mut self) -> CellConcurrent<'_, CommandLog> {
-        // A token borrows the buffer, so each recording job is the last one when the next token is made.
+        // A token borrows the buffer, so the job of the previous token is the last recording job when the next token is created.
         if let Some(last) = self.log.last_writer()
             && self.earlier_jobs.last() != Some(&last)
         {
@@ -208,8 +208,8 @@ impl EntityCommandBuffer {
 
     /// Returns the entity of a placeholder, after playback and until the buffer is cleared.
     ///
-    /// Returns `None` for placeholders of other buffers, and, if a command has failed, for entities that were not created. Returns
-    /// entities that are not placeholders as they are.
+    /// Returns `None` for placeholders of other buffers. After a failed playback, also returns `None` for entities that were not
+    /// created. Entities that are not placeholders are returned unchanged.
     ///
     /// # Examples
     ///
@@ -260,9 +260,9 @@ impl EntityCommandBuffer {
 
     /// Sets whether playing the buffer applies its commands. The default is true.
     ///
-    /// Playing a disabled buffer changes neither the world nor the buffer: it can be enabled again and played. A
-    /// [`CommandPoint`](crate::CommandPoint) skips it and discards its commands. [`clear`](Self::clear) drops the values and
-    /// enables it again. Unity's `ShouldPlayback`.
+    /// Playing a disabled buffer changes neither the world nor the buffer: the buffer can be enabled again and played. A
+    /// [`CommandPoint`](crate::CommandPoint) skips a disabled buffer and discards its commands. [`clear`](Self::clear) drops the
+    /// commands and enables the buffer again. Unity's `ShouldPlayback`.
     ///
     /// # Examples
     ///
@@ -293,7 +293,7 @@ impl EntityCommandBuffer {
         self.should_play
     }
 
-    /// Removes all commands, so that the buffer can be used again. Drops commands that were not played, and keeps the memory.
+    /// Removes all commands, so that the buffer can be used again. Drops commands that were not played. Keeps the memory.
     ///
     /// [Enables](Self::set_should_play) the buffer.
     ///
@@ -328,7 +328,7 @@ impl EntityCommandBuffer {
         self.log.get().is_err()
     }
 
-    /// Recording jobs in order. When the last has finished, all have.
+    /// Iterates over the recording jobs in order. All of them have finished when the last one has.
     pub(crate) fn recording_jobs(&self) -> impl DoubleEndedIterator<Item = JobHandle> {
         self.earlier_jobs.iter().copied().chain(self.log.last_writer())
     }
@@ -384,9 +384,10 @@ impl fmt::Debug for EntityCommandBuffer {
 impl EntityManager {
     /// Records commands on this thread: created entities get their ids immediately, and exist after playback.
     ///
-    /// The ids are those of the next entities. If the buffer is dropped or cleared before playback, no entity ever gets them: their
-    /// indices are reused from the next [`play`](Self::play) or [`advance_version`](Self::advance_version) on, with other versions.
-    /// A fork never uses them. For ids that do not depend on threads, drop buffers on the thread of the world.
+    /// The ids are those of the next entities. If the buffer is dropped or cleared before playback, no entity ever gets these ids:
+    /// their indices are reused with other versions, from the next [`play`](Self::play) or
+    /// [`advance_version`](Self::advance_version) on. A fork never reuses their indices. For ids that do not depend on the timing
+    /// of threads, drop buffers on the world's thread.
     ///
     /// # Errors
     ///
@@ -425,11 +426,11 @@ impl EntityManager {
         Ok(Commands::new(log, self))
     }
 
-    /// Checks recorded commands without applying them: whether their entities exist, and no command changes a prefab. In a strict
-    /// world, also whether no command makes a prefab.
+    /// Checks recorded commands without applying them: whether their entities exist, and that no command changes a prefab. In a
+    /// strict world, also checks that no command creates a prefab.
     ///
-    /// Entities of batches and sources of instances are checked too, other errors show at playback. Playback checks what it needs
-    /// itself: this is for tools and tests that want to know beforehand.
+    /// The entities of batches and the sources of instances are checked too. Other errors are only found by playback. Playback does
+    /// not depend on this method: it is for tools and tests.
     ///
     /// # Errors
     ///
@@ -459,19 +460,18 @@ impl EntityManager {
 
     /// Applies recorded commands: all of them, or those before the first that fails.
     ///
-    /// A buffer without commands, or one that is [disabled](EntityCommandBuffer::set_should_play), changes nothing and stays as it
-    /// is.
+    /// A buffer that is empty or [disabled](EntityCommandBuffer::set_should_play) changes nothing, and does not change itself.
     ///
-    /// Commands are coalesced where that is faster, with the same result: an entity that several commands change moves once, and
-    /// one that is created and despawned never enters a chunk. Values that are overwritten or removed before they could be seen are
-    /// only dropped. The archetypes and versions of intermediate states do not come to exist.
+    /// Commands are coalesced where that is faster, with the same result. An entity that several commands change moves once. An
+    /// entity that is created and despawned never enters a chunk. Values that are overwritten or removed by a later command are
+    /// only dropped. Archetypes and versions of intermediate states are not created.
     ///
-    /// In long sequences of the same command this happens if the next sequences name the same entities in the same order: `spawn`,
-    /// `add`, `set` or `remove` for each of them, up to six such sequences, then `despawn`; or `add`, then `remove`. Commands with
-    /// values that refer to entities are not skipped there. Nothing is skipped in a strict world, or before `despawn` in a world
-    /// that shares chunks with a fork.
+    /// Long sequences of the same command are skipped if the following sequences name the same entities in the same order and
+    /// cancel them. Such sequences are up to six of `spawn`, `add`, `set` or `remove`, followed by `despawn`, or `add` followed by
+    /// `remove`. Commands whose values refer to entities are not skipped. Nothing is skipped in a strict world, or before `despawn`
+    /// in a world that shares chunks with a fork.
     ///
-    /// These are always applied one by one:
+    /// The following commands are always applied one by one:
     ///
     /// - `add_types`, `set_archetype`, `create`, `instantiate`, `set_enabled`, `set_name`, `add_buffer`, `set_buffer`, `append` and
     ///   `run`
@@ -485,13 +485,14 @@ impl EntityManager {
     /// If a command fails (A0078), if an incomplete job records in the buffer (A0003), or if the buffer was played (A0080) or has
     /// ids of another world (A0082).
     ///
-    /// A command that fails changes nothing, also one for several entities. Exceptions, which may be applied in part, are
-    /// functions, commands for several entities without enough memory, and slices in a strict world that name an entity twice.
+    /// A command that fails changes nothing, even if it is for several entities. There are three exceptions, which may be applied
+    /// in part: functions, commands for several entities if memory is missing, and slices that name an entity twice in a strict
+    /// world.
     ///
     /// # Panics
     ///
-    /// If user code panics, such as `clone` or `drop` of a component. The commands before it are applied, and, if it is `drop`,
-    /// perhaps some after it.
+    /// If user code panics, such as `clone` or `drop` of a component. The commands before the panic are applied. If `drop` panics,
+    /// some commands after it may be applied too.
     ///
     /// # Determinism
     ///
@@ -538,7 +539,7 @@ impl EntityManager {
     }
 }
 
-/// Commands of an [`EntityCommandBuffer`], which its tokens share with jobs.
+/// Commands of an [`EntityCommandBuffer`]. Tokens of the buffer share the log with jobs.
 #[derive(Debug)]
 pub struct CommandLog {
     /// Lanes with commands, sorted by number.
@@ -550,13 +551,13 @@ pub struct CommandLog {
     /// Number of the next lane.
     next_lane: u32,
     pub(super) stamps: BufferStamps,
-    /// Set if the last lane is that of the main thread, which continues it.
+    /// Set if the last lane belongs to the main thread, which continues to record in it.
     pub(super) continues_lane: bool,
     pub(super) reusable: bool,
     pub(super) is_played: bool,
     /// Entities of the placeholders, after playback.
     pub(super) resolved: ResolvedIds,
-    /// The world that has reserved ids for created entities.
+    /// World that has reserved ids for created entities.
     pub(super) reserved_by: Option<Arc<ReturnedIds>>,
     /// Scratch memory for playback.
     pub(super) segments: Vec<Segment>,
@@ -577,7 +578,7 @@ impl ConcurrentWrite for CommandLog {
 
     fn writer(&self, batch: &BatchInfo) -> ParallelWriter<'_, CommandRecorder> {
         assert!(!self.is_played, "{}", already_played(None));
-        // Code of a job outside its batches, such as a single job, has an empty range.
+        // A job that runs outside of batches, such as a single job, has an empty range.
         let number = batch.index as u32 + u32::from(!batch.range.is_empty());
         let mut writer = self.batches.open(batch.index);
         let lane = self.next_lane.saturating_add(number);
@@ -596,7 +597,7 @@ impl ConcurrentWrite for CommandLog {
         let Self { lanes, batches, spare, next_lane, continues_lane, .. } = self;
         let mut panics = FirstPanic::default();
         batches.settle(|lane| {
-            // The lane may be a reused one, with an old number. Numbers of discarded lanes are not reused: their placeholders may
+            // A reused lane still has an old number. Numbers of discarded lanes are not reused, because their placeholders may
             // still exist.
             *next_lane = (lane.lane + 1).max(*next_lane);
             *continues_lane = false;
@@ -629,12 +630,12 @@ impl CommandLog {
         }
     }
 
-    /// Number of commands.
+    /// Returns the number of commands in all lanes.
     pub(super) fn len(&self) -> usize {
         self.lanes.iter().map(CommandRecorder::len).sum()
     }
 
-    /// Lane of the main thread.
+    /// Returns the lane of the main thread. Begins one if the last lane is that of a job.
     #[track_caller]
     pub(super) fn main_lane(&mut self) -> &mut CommandRecorder {
         if !self.continues_lane {
@@ -656,7 +657,7 @@ impl CommandLog {
             .is_some_and(|by| returned.is_none_or(|returned| !Arc::ptr_eq(by, returned)))
     }
 
-    /// Lane of the main thread
+    /// Returns the lane of the main thread, and the world that has reserved ids.
     #[track_caller]
     pub(super) fn main_lane_and_reserved_by(
         &mut self,
@@ -666,7 +667,7 @@ impl CommandLog {
         (lane, &mut self.reserved_by)
     }
 
-    /// The entity of a placeholder.
+    /// Returns the entity of a placeholder.
     pub(super) fn resolve(&self, entity: Entity) -> Option<Entity> {
         self.resolved.resolve(entity).ok().filter(|entity| !entity.is_null())
     }
@@ -681,7 +682,7 @@ impl CommandLog {
         clearing.clear();
     }
 
-    /// Returns reserved ids that were not used to their world.
+    /// Returns reserved ids that were not used to the world that reserved them.
     fn return_ids(&mut self) {
         if let Some(by) = self.reserved_by.take() {
             by.extend(self.lanes.iter_mut().flat_map(|lane| lane.ids.drain(..)));
@@ -689,7 +690,7 @@ impl CommandLog {
     }
 }
 
-/// Log whose lanes are being cleared. A lane whose values panic is lost, and the others are still cleared.
+/// Log whose lanes are being cleared. If dropping a lane's values panics, the lane is lost, and the other lanes are still cleared.
 struct Clearing<'l>(&'l mut CommandLog);
 
 impl Clearing<'_> {

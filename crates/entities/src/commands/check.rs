@@ -21,7 +21,7 @@ use crate::placeholder::Placeholder;
 
 /// A command that was not applied.
 struct PendingCommand<'l> {
-    /// Position in the order of playback, from 1 on.
+    /// Position in the order of playback, starting at 1.
     number: usize,
     lane: &'l CommandRecorder,
     stored: StoredCommand<'l>,
@@ -69,7 +69,7 @@ impl CommandLog {
         lines
     }
 
-    /// Fails for the first command that uses a missing entity or changes a prefab, or, in a strict world, makes a prefab.
+    /// Returns an error for the first command that uses a missing entity, changes a prefab, or creates a prefab in a strict world.
     pub(super) fn check(&self, entities: &EntityManager) -> Result<(), StoppedAt> {
         let mut check = Check {
             log: self,
@@ -91,13 +91,13 @@ impl CommandLog {
     }
 }
 
-/// State of a check, which goes through the commands in order.
+/// State of a check, which processes the commands in the order of playback.
 struct Check<'c> {
     log: &'c CommandLog,
     entities: &'c EntityManager,
     /// Indices of reserved ids.
     reserved: Vec<u32>,
-    /// Entities that commands have certainly destroyed.
+    /// Entities that are despawned by earlier commands in any case.
     despawned: HashSet<Entity, FixedState>,
     /// Set once commands may have added cleanup components. Then despawned entities may still exist.
     may_leave_cleanup: bool,
@@ -125,7 +125,7 @@ impl Check<'_> {
             Aspect::Adds(ty) => add(ty),
             Aspect::AddsArchetype(archetype) => match self.entities.component_types(archetype) {
                 Ok(types) => types.iter().for_each(|&ty| add(ty)),
-                // An archetype of another world, which playback refuses.
+                // The archetype belongs to another world. Playback refuses it.
                 Err(_) => unknown = true,
             },
             Aspect::AddsUnknown => unknown = true,
@@ -149,15 +149,15 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Tests whether an entity has cleanup components, which stay when it is despawned.
+    /// Tests whether an entity has cleanup components, which remain when the entity is despawned.
     fn leaves_cleanup(&self, entity: Entity) -> bool {
         let archetype = self.entities.storage.archetype_of(entity);
         archetype.is_some_and(|archetype| archetype.shape.stays())
     }
 
-    /// Fails if a command cannot use an entity, which an earlier command may have despawned.
+    /// Returns an error if a command cannot use an entity, for example because an earlier command despawned it.
     fn check_target(&self, aspect: Aspect, target: Entity) -> Result<(), Fault> {
-        // Removing from a missing entity does nothing.
+        // Removing components from a missing entity does nothing.
         let ignores_missing = matches!(aspect, Aspect::Despawns(_) | Aspect::RemovesFrom(_))
             && !self.entities.is_strict();
         let is_despawned = self.despawned.contains(&target);

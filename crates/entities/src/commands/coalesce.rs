@@ -1,8 +1,8 @@
 //! Coalescing: recording the effects of commands to apply them together, and skipping commands that cancel out.
 //!
-//! In logs of short runs, [`Coalescing`] records what each command would do. The manager then moves each entity once at most. In
-//! logs of long runs, [`Playback::skip_cancelled`] finds runs that name the same entities in the same order and leave no trace:
-//! `add` for each of them, then `despawn`.
+//! If runs are short, [`Coalescing`] records the effect of each command, and the manager then moves each entity at most once. If
+//! runs are long, [`Playback::skip_cancelled`] finds runs that name the same entities in the same order and have no effect
+//! together, such as `add` for each of them, then `despawn`.
 
 use std::mem::needs_drop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -54,7 +54,7 @@ impl<'f, 'p, C: Command> Coalescing<'f, 'p, C> {
         self.record(gift, set_of)
     }
 
-    /// Records that a set is added to an entity, or replaced.
+    /// Records that a set is added to an entity, or that the entity's components are replaced.
     #[inline(always)]
     pub(super) fn write<S: ComponentSet>(
         self,
@@ -72,7 +72,7 @@ impl<'f, 'p, C: Command> Coalescing<'f, 'p, C> {
         self.record(gift, set_of)
     }
 
-    /// Records that an entity gets the values of the command, unless they are refused.
+    /// Records that the values of the command are written to an entity, unless the values are refused.
     #[inline(always)]
     fn record<S: ComponentSet>(
         mut self,
@@ -134,8 +134,8 @@ impl<'f, 'p, C: Command> Coalescing<'f, 'p, C> {
 }
 
 impl Context<'_> {
-    /// Stages the values of a command with placeholders resolved: in place, or duplicates if the buffer keeps its commands. Returns
-    /// `None` if they are refused or user code panics.
+    /// Stages the values of a command, with placeholders resolved. The values stay in place, or are duplicated if the buffer keeps
+    /// its commands. Returns `None` if the values are refused or user code panics.
     #[inline(never)]
     fn stage_values<S: ComponentSet>(
         &mut self,
@@ -166,7 +166,7 @@ impl Context<'_> {
 }
 
 impl<'l> Playback<'l> {
-    /// Moves past runs that later runs cancel.
+    /// Moves past runs that are cancelled by later runs.
     pub(super) fn skip_cancelled(&mut self, context: &mut Context<'_>) {
         while let Some(runs) = self.cancelled(context) {
             for _ in 0..runs {
@@ -175,12 +175,13 @@ impl<'l> Playback<'l> {
         }
     }
 
-    /// Number of runs from the current one on that are cancelled by later ones. Uses up the ids of entities that are never created.
+    /// Returns the number of runs, starting at the current one, that are cancelled by later runs. Consumes the ids of entities that
+    /// are never created.
     ///
-    /// The first and the last command of two runs mostly rule it out at no cost. Otherwise all commands are examined: whether each
-    /// would succeed, and for which entity it is.
+    /// Comparing the first and the last command of two runs usually excludes a cancellation at no cost. Otherwise each command is
+    /// examined: whether it would succeed, and whether it names the same entity as the other runs.
     fn cancelled(&self, context: &mut Context<'_>) -> Option<usize> {
-        // In a strict world, an entity that is named twice may be refused.
+        // A strict world may refuse an entity that is named twice.
         if context.entities.is_strict() {
             return None;
         }
@@ -198,7 +199,7 @@ impl<'l> Playback<'l> {
             }
             ahead.skip_run();
             if others == 0 {
-                // Most runs are followed by unrelated ones.
+                // Most runs are followed by runs of other entities.
                 let second = ahead.rest_of_run()?;
                 if matches!(second.vtable().effect, Effect::Other)
                     || !may_name_same(first, second, context.resolved)
@@ -229,7 +230,7 @@ impl<'l> Playback<'l> {
             others += 1;
         };
         if end == SequenceEnd::Despawned && context.entities.storage.chunks.may_be_shared() {
-            // If memory is missing, the entity stays, and the commands before have to show.
+            // If memory is missing, despawning fails, and the effects of the commands before it remain visible.
             return None;
         }
         let mut runs = *self;
@@ -258,7 +259,7 @@ impl<'l> Playback<'l> {
                 }
             }
         }
-        // Entities that exist still have to be despawned.
+        // The run that despawns entities is skipped only if the entities are never created.
         Some(others + usize::from(course.creates || end != SequenceEnd::Despawned))
     }
 }

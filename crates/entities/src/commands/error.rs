@@ -10,7 +10,7 @@ use crate::component::ComponentType;
 use crate::entity::Entity;
 use crate::error::EntityError;
 
-/// Error of recording in a buffer, or of playing it.
+/// Error when recording commands in a buffer, or when playing the buffer.
 ///
 /// # Examples
 ///
@@ -42,46 +42,46 @@ pub enum CommandError {
     InUse(AccessError),
     /// A0080: the buffer was played.
     AlreadyPlayed {
-        /// The buffer.
+        /// The label of the buffer.
         buffer: ContainerLabel,
     },
     /// A0082: another world has reserved ids for entities of the buffer.
     OtherWorld {
-        /// The buffer.
+        /// The label of the buffer.
         buffer: ContainerLabel,
     },
     /// A0085: the buffer is reusable, so its entities have other ids at each playback.
     Reusable {
-        /// The buffer.
+        /// The label of the buffer.
         buffer: ContainerLabel,
     },
     /// A0078: a command failed.
     Stopped(Box<PlaybackStopped>),
 }
 
-/// The command of a buffer that failed, and its cause: see [`CommandError`].
+/// Failed command of a buffer, and the cause: see [`CommandError`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlaybackStopped {
     buffer: ContainerLabel,
-    /// The world or system that has played it.
+    /// Name of the world or system that played the buffer.
     by: Option<String>,
     at: &'static Location<'static>,
     stopped: StoppedAt,
 }
 
-/// The command that failed, and its cause.
+/// Failed command, and the cause.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct StoppedAt {
-    /// Position in the order of playback, from 1 on.
+    /// Position in the order of playback, starting at 1.
     pub(super) number: usize,
-    /// Number of all commands.
+    /// Number of commands in the buffer.
     pub(super) commands: usize,
     /// Description of the command.
     pub(super) command: String,
-    /// Name of the job that recorded it.
+    /// Name of the job that recorded the command.
     pub(super) job: Option<&'static str>,
     pub(super) fault: CommandFault,
-    /// Set if a check has found it, so that nothing was applied.
+    /// Set if `check_commands` found the error, so that no command was applied.
     pub(super) is_checked: bool,
 }
 
@@ -91,7 +91,7 @@ impl PlaybackStopped {
         self.buffer
     }
 
-    /// Returns the position of the command in the order of playback, from 1 on.
+    /// Returns the position of the command in the order of playback, starting at 1.
     pub fn number(&self) -> usize {
         self.stopped.number
     }
@@ -101,7 +101,7 @@ impl PlaybackStopped {
         &self.stopped.command
     }
 
-    /// Returns the name of the job that recorded the command.
+    /// Returns the name of the job that recorded the command, or `None` if no job did.
     pub fn job(&self) -> Option<&'static str> {
         self.stopped.job
     }
@@ -111,7 +111,7 @@ impl PlaybackStopped {
         self.at
     }
 
-    /// Returns the cause.
+    /// Returns the cause of the failure.
     ///
     /// # Examples
     ///
@@ -142,7 +142,8 @@ impl CommandError {
         Self::Stopped(Box::new(PlaybackStopped { buffer, by: None, at, stopped }))
     }
 
-    /// Message for the buffer of a system, which no user code has created or played: without places.
+    /// Returns the message for a system's own buffer. It names no source locations, because user code neither creates nor plays the
+    /// buffer.
     pub(crate) fn of_system(&self) -> impl fmt::Display {
         fmt::from_fn(move |f| {
             let Self::Stopped(stopped) = self else { return fmt::Display::fmt(self, f) };
@@ -152,7 +153,7 @@ impl CommandError {
         })
     }
 
-    /// Adds the world or system that has played the buffer.
+    /// Adds the name of the world or system that played the buffer.
     pub(crate) fn played_by(mut self, by: &str) -> Self {
         if let Self::Stopped(stopped) = &mut self {
             stopped.by = Some(by.to_owned());
@@ -193,7 +194,7 @@ impl fmt::Display for PlaybackStopped {
 }
 
 impl StoppedAt {
-    /// Writes the job, the commands that were applied, and the cause.
+    /// Writes the name of the job, the number of applied commands, and the cause.
     fn fmt_rest(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { job, fault, is_checked, .. } = self;
         if let Some(job) = job {
@@ -217,34 +218,34 @@ pub(super) type Result<T = (), E = CommandFault> = std::result::Result<T, E>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CommandFault {
-    /// The world has refused it.
+    /// The world has refused the command.
     Entity(EntityError),
     /// A0079: the placeholder belongs to another buffer, or is older than the last `clear` of the buffer.
     ForeignPlaceholder {
         /// The placeholder.
         placeholder: Entity,
     },
-    /// A0079: a later command of the buffer creates the entity, or none does.
+    /// A0079: the entity is created by a later command of the buffer, or by none.
     NotCreatedYet {
         /// The placeholder.
         placeholder: Entity,
     },
-    /// A0081: the values of a reusable buffer have to be duplicated, and these cannot be.
+    /// A0081: a value of a reusable buffer cannot be duplicated.
     NotDuplicable {
-        /// The type.
+        /// The component type that cannot be duplicated.
         component: ComponentType,
     },
     /// A0084: the command changes a prefab. Only [`check_commands`](crate::EntityManager::check_commands) reports it.
     TouchesPrefab {
-        /// The prefab.
+        /// The prefab that the command changes.
         entity: Entity,
     },
-    /// A0151: the command makes a prefab, in a strict world. Only [`check_commands`](crate::EntityManager::check_commands) reports
+    /// A0151: the command creates a prefab in a strict world. Only [`check_commands`](crate::EntityManager::check_commands) reports
     /// it.
     CreatesPrefab,
     /// A0082: the reserved id of the entity is lost.
     PromiseBroken {
-        /// The id.
+        /// The reserved id.
         entity: Entity,
     },
 }
@@ -292,7 +293,7 @@ impl fmt::Display for CommandFault {
     }
 }
 
-/// Message of A0080.
+/// Returns the message of A0080.
 pub(super) fn already_played(buffer: Option<ContainerLabel>) -> impl fmt::Display {
     fmt::from_fn(move |f| {
         f.write_str("A0080: ")?;
@@ -304,7 +305,7 @@ pub(super) fn already_played(buffer: Option<ContainerLabel>) -> impl fmt::Displa
     })
 }
 
-/// Message of A0082.
+/// Returns the message of A0082.
 fn other_world(buffer: ContainerLabel) -> impl fmt::Display {
     fmt::from_fn(move |f| {
         write!(

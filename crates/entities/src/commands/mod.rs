@@ -1,4 +1,4 @@
-//! Commands: operations that any thread records now, and that a world applies later.
+//! Commands: operations that are recorded now, on any thread, and applied to a world later.
 //!
 //! ```text
 //! recorder ──> stream: target, payload, target, payload, …     one for each thread or batch of a job
@@ -6,19 +6,20 @@
 //! log: lanes in order ──> playback: run by run, or in coalesced batches
 //! ```
 //!
-//! A [`CommandRecorder`] writes commands to its [stream](stream). Consecutive commands of one type are a run, which has one
-//! [vtable](vtable). The log of a buffer has all lanes in the order of [playback](playback), which assigns ids to created entities
-//! first. Vtables apply whole runs, so that shared work is done once.
+//! A [`CommandRecorder`] writes commands to its [stream](stream). Consecutive commands of one type form a run, which has one
+//! [vtable](vtable). The log of a buffer has all lanes. [Playback](playback) first assigns ids to created entities, then applies
+//! the lanes in order. A vtable applies a whole run, so that shared work is done once.
 //!
-//! If runs are short, [coalescing](coalesce) records the effects of commands, as long as none would fail, and then applies them
-//! together. Each entity moves once at most, entities that become alike move together, and effects that cancel out are never
-//! applied. Shared values move along with their entities; commands that add or remove them are applied one by one.
+//! If runs are short, [coalescing](coalesce) records the effects of commands until a command would fail, and then applies the
+//! effects together. Each entity moves at most once, entities with the same changes move together, and effects that cancel out are
+//! never applied. Entities keep their shared values when they move. Commands that add or remove shared values are applied one by
+//! one.
 //!
-//! If runs are long, recording effects takes longer than applying them. Then only runs that name the same entities in the same
-//! order, and [cancel out](playback::Playback::skip_cancelled), are skipped. Which way is taken depends on the commands alone.
+//! If runs are long, recording effects takes longer than applying them. Then playback only skips runs that name the same entities
+//! in the same order and [cancel out](playback::Playback::skip_cancelled). The choice depends on the commands alone.
 //!
-//! Very long runs of `spawn` use all threads of the world. Its own thread assigns rows and ids, and only moving the values is
-//! parallel, so that the result is the same.
+//! Very long runs of `spawn` use all threads of the world. The world's thread assigns rows and ids, and only moving the values is
+//! parallel, so the result does not depend on the number of threads.
 
 mod batch;
 mod buffer;

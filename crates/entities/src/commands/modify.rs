@@ -1,4 +1,4 @@
-//! Commands that change, despawn or name one entity, and functions.
+//! Commands that change, despawn or name one entity, and commands that call a function.
 
 use std::fmt::{self, Formatter};
 use std::marker::PhantomData;
@@ -18,7 +18,7 @@ use crate::set::ComponentSet;
 use crate::storage::{SetOperation, StagingArena};
 
 impl CommandRecorder {
-    /// Destroys an entity. As [`EntityManager::despawn`](crate::EntityManager::despawn).
+    /// Destroys an entity. See [`EntityManager::despawn`](crate::EntityManager::despawn).
     ///
     /// Reorders query results at playback: see [`Query::to_entities`](crate::Query::to_entities).
     ///
@@ -41,12 +41,13 @@ impl CommandRecorder {
         self.record(entity, Despawn);
     }
 
-    /// Adds components to an entity, and replaces those that it has. As [`EntityManager::add`](crate::EntityManager::add).
+    /// Adds components to an entity, and replaces components that it already has. See
+    /// [`EntityManager::add`](crate::EntityManager::add).
     ///
     /// Reorders query results at playback: see [`Query::to_entities`](crate::Query::to_entities).
     ///
-    /// Adding a clone of a kept [`Shared`](crate::Shared) allocates nothing, unless it contains a placeholder: then it is replaced
-    /// by a clone of the value.
+    /// Adding a clone of a kept [`Shared`](crate::Shared) allocates nothing, unless the value contains a placeholder. Then the
+    /// `Shared` is replaced by a clone of the value.
     ///
     /// # Examples
     ///
@@ -70,9 +71,9 @@ impl CommandRecorder {
         self.record(entity, WriteSet::<S, true>(set));
     }
 
-    /// Replaces components of an entity, which has all of them. As [`EntityManager::set`](crate::EntityManager::set).
+    /// Replaces components that the entity already has. See [`EntityManager::set`](crate::EntityManager::set).
     ///
-    /// With a shared component it reorders query results at playback: see [`Query::to_entities`](crate::Query::to_entities).
+    /// Reorders query results at playback if a component is shared: see [`Query::to_entities`](crate::Query::to_entities).
     ///
     /// # Examples
     ///
@@ -95,7 +96,8 @@ impl CommandRecorder {
         self.record(entity, WriteSet::<S, false>(set));
     }
 
-    /// Removes those of the components that an entity has. As [`EntityManager::remove`](crate::EntityManager::remove).
+    /// Removes components from an entity. Components that the entity does not have are ignored. See
+    /// [`EntityManager::remove`](crate::EntityManager::remove).
     ///
     /// Reorders query results at playback: see [`Query::to_entities`](crate::Query::to_entities).
     ///
@@ -123,7 +125,7 @@ impl CommandRecorder {
         self.record(entity, Remove::<S>(PhantomData));
     }
 
-    /// Adds those of the components that an entity lacks, with default values. As
+    /// Adds components with default values to an entity. Components that the entity already has do not change. See
     /// [`EntityManager::add_types`](crate::EntityManager::add_types).
     ///
     /// Reorders query results at playback: see [`Query::to_entities`](crate::Query::to_entities).
@@ -131,7 +133,7 @@ impl CommandRecorder {
         self.record_list(entity, ChangeTypes::<true>, types.iter().copied());
     }
 
-    /// Removes those of the components that an entity has. As
+    /// Removes components from an entity. Components that the entity does not have are ignored. See
     /// [`EntityManager::remove_types`](crate::EntityManager::remove_types).
     ///
     /// Reorders query results at playback: see [`Query::to_entities`](crate::Query::to_entities).
@@ -139,7 +141,7 @@ impl CommandRecorder {
         self.record_list(entity, ChangeTypes::<false>, types.iter().copied());
     }
 
-    /// Adds a buffer with these elements to an entity, or replaces its elements.
+    /// Adds a buffer with these elements to an entity. If the entity already has the buffer, replaces its elements.
     ///
     /// Reorders query results at playback: see [`Query::to_entities`](crate::Query::to_entities).
     ///
@@ -215,7 +217,7 @@ impl CommandRecorder {
         self.record(entity, Append(element));
     }
 
-    /// Enables or disables a component of an entity. As
+    /// Enables or disables a component of an entity. See
     /// [`EntityManager::set_component_enabled`](crate::EntityManager::set_component_enabled).
     ///
     /// # Examples
@@ -239,13 +241,13 @@ impl CommandRecorder {
         self.set_type_enabled(entity, ComponentType::of::<T>(), enabled);
     }
 
-    /// Enables or disables a component of an entity. As
+    /// Enables or disables a component of an entity. See
     /// [`EntityManager::set_type_enabled`](crate::EntityManager::set_type_enabled).
     pub fn set_type_enabled(&mut self, entity: Entity, ty: ComponentType, enabled: bool) {
         self.record(entity, SetTypeEnabled { ty, enabled });
     }
 
-    /// Enables or disables an entity with its group. As [`EntityManager::set_enabled`](crate::EntityManager::set_enabled).
+    /// Enables or disables an entity and its group. See [`EntityManager::set_enabled`](crate::EntityManager::set_enabled).
     ///
     /// Reorders query results at playback: see [`Query::to_entities`](crate::Query::to_entities).
     ///
@@ -270,20 +272,20 @@ impl CommandRecorder {
         self.record(entity, SetEnabled(enabled));
     }
 
-    /// Moves an entity to an archetype of the world in which this is played. Keeps the components that both have. As
-    /// [`EntityManager::set_archetype`](crate::EntityManager::set_archetype).
+    /// Moves an entity to an archetype of the world that plays the command. The entity keeps the components that both archetypes
+    /// have. See [`EntityManager::set_archetype`](crate::EntityManager::set_archetype).
     ///
     /// Reorders query results at playback: see [`Query::to_entities`](crate::Query::to_entities).
     pub fn set_archetype(&mut self, entity: Entity, archetype: Archetype) {
         self.record(entity, SetArchetype(archetype));
     }
 
-    /// Swaps all components of two entities. As [`EntityManager::swap_components`](crate::EntityManager::swap_components).
+    /// Swaps all components of two entities. See [`EntityManager::swap_components`](crate::EntityManager::swap_components).
     pub fn swap_components(&mut self, left: Entity, right: Entity) {
         self.record(left, SwapComponents { other: right });
     }
 
-    /// Names an entity in messages and tools. An empty name removes it.
+    /// Sets the name of an entity in messages and tools. An empty name removes the name.
     ///
     /// # Examples
     ///
@@ -303,7 +305,7 @@ impl CommandRecorder {
         self.record_list(entity, SetName, name.bytes());
     }
 
-    /// Calls a function at playback, for operations without a command. Messages show its name.
+    /// Calls a function at playback, for operations that have no command. Messages show `name`.
     ///
     /// # Examples
     ///
@@ -360,7 +362,7 @@ impl Command for Despawn {
 
     fn apply_run(context: &mut Context<'_>, run: &mut TypedRun<'_, '_, Self>) -> Result {
         if context.entities.is_strict() {
-            // Each of them has to exist.
+            // Each target has to exist.
             while let Some((target, command)) = run.next() {
                 Self::apply(command, context, target)?;
             }
@@ -406,7 +408,7 @@ pub(super) fn write_set<S: ComponentSet, const ADD: bool>(
     entity: Entity,
     set: S,
 ) -> Result {
-    // The results differ. Mapping one would copy the set that it may contain.
+    // The result types differ. Converting one into the other would copy the set that the error may contain.
     if ADD {
         match entities.add(entity, set) {
             Ok(_) => Ok(()),
@@ -499,7 +501,7 @@ impl<S: ComponentSet> Command for Remove<S> {
     }
 }
 
-/// Adds or removes components of the types in the list.
+/// Adds or removes components that are given by their types.
 struct ChangeTypes<const ADD: bool>;
 
 impl<const ADD: bool> Command for ChangeTypes<ADD> {
@@ -541,7 +543,7 @@ impl<const ADD: bool> Command for ChangeTypes<ADD> {
     }
 }
 
-/// Duplicates an element, for buffers of commands that keep it.
+/// Duplicates an element, for buffers that keep their commands.
 fn duplicate_element<T: BufferElement>(element: &mut T) -> Result<T> {
     let component = ComponentType::of_buffer::<T>();
     T::duplicate().apply(element).ok_or(Fault::NotDuplicable { component })

@@ -16,10 +16,10 @@ use crate::entity::Entity;
 use crate::manager::{DistinctEntities, EntityManager, Spaced};
 use crate::set::ComponentSet;
 
-/// Maximum number of commands in a coalesced batch: their records fit in the caches, and there are enough of one kind.
+/// Maximum number of commands in a coalesced batch. Records of a batch fit in the caches, and enough of them are alike.
 const MAX_BATCH: usize = 64 << 10;
 
-/// Minimum average length of runs to apply them run by run. Longer runs share their work without looking at each command.
+/// Minimum average length of runs that are applied run by run. Long runs share their work without examining each command.
 const LONG_RUN: usize = 8;
 
 pub(super) type Fault = CommandFault;
@@ -42,14 +42,14 @@ pub(super) struct Context<'p> {
 }
 
 impl Context<'_> {
-    /// The entity of a command's target. Fails if a later command creates it.
-    // A call would pass each result through memory.
+    /// Returns the entity of a command's target, or an error if a later command creates the entity.
+    // Always inlined: a call would return the result through memory.
     #[inline(always)]
     pub(super) fn target(&self, target: Entity) -> Result<Entity, Fault> {
         if target.is_placeholder() { self.created(target) } else { Ok(target) }
     }
 
-    /// The entity that an earlier command has created.
+    /// Returns the entity of a placeholder that an earlier command has created.
     fn created(&self, placeholder: Entity) -> Result<Entity, Fault> {
         let entity = self.resolved.resolve(placeholder)?;
         if self.entities.storage.table.is_marked_reserved(entity) {
@@ -58,7 +58,7 @@ impl Context<'_> {
         Ok(entity)
     }
 
-    /// Assigns the ids of a placeholder and of those that follow it to the next entities that are created.
+    /// Assigns the ids of `count` consecutive placeholders to the next entities that are created.
     pub(super) fn assign_ids(&mut self, first: Entity, count: usize) -> Result<(), Fault> {
         if count == 0 {
             return Ok(());
@@ -70,8 +70,8 @@ impl Context<'_> {
         assigned.map_err(|entity| Fault::PromiseBroken { entity })
     }
 
-    /// Creates an entity of each set on all threads, with the ids of a placeholder and of those that follow it. Returns false, and
-    /// creates nothing, if a set might be refused.
+    /// Creates an entity from each set, on all threads. The entities get the ids of consecutive placeholders, starting at `first`.
+    /// Returns false, and creates nothing, if a set might be refused.
     pub(super) fn spawn_parallel<S: ComponentSet>(
         &mut self,
         first: Entity,
@@ -114,7 +114,7 @@ impl CommandLog {
             push(key, start, lane.stream.run_count());
         }
         if has_keys {
-            // Commands with equal keys stay in their order. A stable sort would allocate.
+            // Commands with equal keys keep their order. A stable sort would allocate.
             segments.sort_unstable_by_key(|segment| (segment.key, segment.lane, segment.start));
         }
     }
@@ -129,13 +129,13 @@ impl CommandLog {
         guard.assign_ids();
         let played = guard.play();
         guard.is_finished = played.is_ok();
-        // A value that panics when it is dropped now takes the error with it, which would be leaked otherwise.
+        // If dropping a value panics here, unwinding drops the error. Otherwise the error would leak.
         drop(guard);
         played
     }
 }
 
-/// Log during playback. Restores it when playback ends, also by a panic.
+/// Log during playback. Restores the log when playback ends, even by a panic.
 struct PlaybackGuard<'p> {
     log: &'p mut CommandLog,
     entities: &'p mut EntityManager,
@@ -143,7 +143,7 @@ struct PlaybackGuard<'p> {
 }
 
 impl PlaybackGuard<'_> {
-    /// Assigns ids to created entities without a reserved one, in the order in which they were recorded.
+    /// Assigns ids to created entities without a reserved id, in the order in which they were recorded.
     fn assign_ids(&mut self) {
         let Self { log, entities, .. } = self;
         let CommandLog { lanes, resolved, stamps, reusable, .. } = &mut **log;
@@ -200,7 +200,7 @@ impl Drop for PlaybackGuard<'_> {
         self.log.is_played = true;
         self.log.continues_lane = false;
         if !self.log.reusable {
-            // Drops commands that were not applied. The first panic ends it.
+            // Drops commands that were not applied. The first panic ends the loop.
             for lane in &mut self.log.lanes {
                 lane.keys.clear();
                 lane.stream.clear();
@@ -216,7 +216,7 @@ pub(super) struct Playback<'l> {
     segments: &'l [Segment],
     /// Current run of the first segment.
     run: usize,
-    /// The rest of the current run, if commands of it were applied.
+    /// Rest of the current run, if some of its commands were applied.
     rest: Option<RunCursor<'l>>,
     /// Number of commands that were applied or skipped.
     played: usize,
@@ -228,15 +228,15 @@ impl<'l> Playback<'l> {
         Self { lanes, segments, run, rest: None, played: 0 }
     }
 
-    /// Tests whether runs are so short that coalescing pays.
+    /// Tests whether runs are short enough for coalescing to be faster.
     fn should_coalesce(&self) -> bool {
         let runs: usize = self.segments.iter().map(|segment| segment.end - segment.start).sum();
         let commands: usize = self.lanes.iter().map(CommandRecorder::len).sum();
         runs > 1 && commands < runs * LONG_RUN
     }
 
-    /// The lane and the rest of the current run.
-    // A call would pass each result through memory.
+    /// Returns the lane and the rest of the current run.
+    // Always inlined: a call would return the result through memory.
     #[inline(always)]
     fn current_run(&self) -> Option<(&'l CommandRecorder, RunCursor<'l>)> {
         let segment = self.segments.first()?;
@@ -244,14 +244,14 @@ impl<'l> Playback<'l> {
         Some((lane, self.rest.unwrap_or_else(|| lane.stream.run(self.run))))
     }
 
-    /// The rest of the current run.
-    // A call would pass each result through memory.
+    /// Returns the rest of the current run.
+    // Always inlined: a call would return the result through memory.
     #[inline(always)]
     pub(super) fn rest_of_run(&self) -> Option<RunCursor<'l>> {
         self.current_run().map(|(_, rest)| rest)
     }
 
-    /// Moves past commands of the current run, to the rest of it.
+    /// Moves past `count` commands of the current run. `rest` is the rest of the run.
     #[inline]
     fn advance(&mut self, count: usize, rest: RunCursor<'l>) {
         self.played += count;
@@ -287,14 +287,14 @@ impl<'l> Playback<'l> {
         Ok(())
     }
 
-    /// Applies `count` commands run by run, or fewer if there are fewer or a command fails.
+    /// Applies up to `count` commands run by run. Stops at the first command that fails.
     fn play_some(&mut self, context: &mut Context<'_>, count: usize) -> Result<(), StoppedAt> {
         let mut left = count;
         while left > 0
             && let Some((lane, rest)) = self.current_run()
         {
             let now = rest.first(left);
-            // SAFETY: commands behind the position were not used, and the playback borrows the log exclusively.
+            // SAFETY: commands from the position on were not used, and the playback borrows the log exclusively.
             let (run, result) = unsafe { ActiveRun::apply(now, context) };
             if let Err(fault) = result {
                 let number = self.played + now.left() - run.left();
@@ -330,7 +330,7 @@ impl<'l> Playback<'l> {
                     panic
                 }
                 BatchOutcome::Panicked(earlier) => {
-                    // Applies the commands before the one that panicked, as far as they can be told.
+                    // Applies the commands before the one that panicked, as far as they can be identified.
                     *self = first;
                     let _ = self.play_some(context, count);
                     Some(earlier)
@@ -347,7 +347,7 @@ impl<'l> Playback<'l> {
         Ok(())
     }
 
-    /// Coalesces commands until one cannot be, or the batch is full.
+    /// Coalesces commands until the batch is full or a command cannot be coalesced.
     fn coalesce_batch(&mut self, context: &mut Context<'_>) {
         let end = self.played + MAX_BATCH;
         while self.played < end
@@ -357,7 +357,7 @@ impl<'l> Playback<'l> {
             let mut cursor = rest.first(end - self.played);
             let count = cursor.left();
             while let Some(command) = cursor.peek() {
-                // SAFETY: commands behind the position were not used, and the playback borrows the log exclusively.
+                // SAFETY: commands from the position on were not used, and the playback borrows the log exclusively.
                 if !unsafe { command.coalesce(context) } {
                     break;
                 }
@@ -374,14 +374,14 @@ impl<'l> Playback<'l> {
 /// Result of applying a coalesced batch.
 enum BatchOutcome {
     Applied,
-    /// Nothing was applied: memory is missing.
+    /// Nothing was applied, because memory is missing.
     Refused,
     Panicked(Panic),
 }
 
 /// Applies the coalesced batch.
 fn apply_batch(context: &mut Context<'_>) -> BatchOutcome {
-    // User code may run, and panic, before anything is changed.
+    // User code may run and panic here. Nothing was changed by then.
     match catch_unwind(AssertUnwindSafe(|| context.entities.prepare_coalesced())) {
         Ok(Ok(())) => {
             context.entities.apply_coalesced();
@@ -392,7 +392,7 @@ fn apply_batch(context: &mut Context<'_>) -> BatchOutcome {
     }
 }
 
-/// Report of the command of a run that has failed: the last one taken.
+/// Returns the report of the failed command of a run, which is the command that was taken last.
 #[cold]
 fn stopped_at(
     run: &ActiveRun<'_>,

@@ -1,4 +1,4 @@
-//! Recording: the lane of a thread or of a batch of a job, and [`Commands`], which reserve ids in a world.
+//! Recording: the lane of a thread or of a batch of a job, and [`Commands`], which reserves ids in a world.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -15,14 +15,14 @@ use crate::placeholder::{LANES, NUMBERS, Placeholder, Placeholders, Prefixes};
 use crate::query::ManagerBesideViews;
 use crate::set::{CloneSet, ComponentSet};
 
-/// Sort key of commands without a key: they come last.
+/// Sort key of commands without a key. These commands come last.
 pub(super) const NO_KEY: u64 = u64::MAX;
 
 /// Recorder of commands, which are applied when their [buffer](crate::EntityCommandBuffer) is played.
 ///
-/// Entities that it creates have placeholders until then. Placeholders can be used in later commands and in the values of
-/// components. Methods for one entity have the names and the meaning of those of [`EntityManager`](crate::EntityManager). [`batch`](Self::batch) has
-/// those for many.
+/// Created entities have placeholders until then. Placeholders can be used in later commands and in the values of components.
+/// Methods for one entity have the names and the meaning of the methods of [`EntityManager`](crate::EntityManager).
+/// [`batch`](Self::batch) has the methods for many entities.
 #[derive(Debug, Default)]
 pub struct CommandRecorder {
     pub(super) stream: CommandStream,
@@ -32,11 +32,12 @@ pub struct CommandRecorder {
     pub(super) lane: u32,
     /// Number of entities that the commands create.
     pub(super) created: u32,
-    /// Reserved ids of created entities, in order. Null for entities before the last one that have none.
+    /// Reserved ids of created entities, in order of creation. Null for entities without a reserved id. Entities after the last
+    /// element have none either.
     pub(super) ids: Vec<Entity>,
-    /// Runs from which on a sort key holds. Before the first it is [`NO_KEY`].
+    /// Sort keys, each with the index of the first run that has it. Runs before the first element have [`NO_KEY`].
     pub(super) keys: Vec<(usize, u64)>,
-    /// Name of the recording job.
+    /// Name of the job that records in this lane. `None` for the main thread.
     pub(super) job: Option<&'static str>,
 }
 
@@ -55,7 +56,7 @@ impl CommandRecorder {
             "A0083: at most {LANES} batches of jobs record commands in one buffer before it is played; use larger batches, or \
              several buffers"
         );
-        // A lane without commands may have a key.
+        // A lane without commands may still have a key.
         self.keys.clear();
         (self.prefixes, self.lane, self.job) = (prefixes, lane, job);
     }
@@ -80,10 +81,10 @@ impl CommandRecorder {
 
     /// Sets the sort key of the commands that follow. Lower keys are applied first, commands without a key last.
     ///
-    /// A key holds for the rest of the batch, or of this call of [`commands`](crate::EntityCommandBuffer::commands).
+    /// A key is valid for the rest of the batch, or of this call of [`commands`](crate::EntityCommandBuffer::commands).
     ///
-    /// Commands with the same key, or without, are applied in the order in which they are recorded. In a parallel job that is the
-    /// order of its indices or chunks. So the order is deterministic without keys too.
+    /// Commands with the same key, or without a key, are applied in the order in which they are recorded. In a parallel job this is
+    /// the order of its indices or chunks. The order is deterministic without keys, too.
     ///
     /// # Examples
     ///
@@ -117,7 +118,7 @@ impl CommandRecorder {
         }
     }
 
-    /// Target as messages show it: by its id, if that is reserved.
+    /// Returns the entity that messages display: the reserved id if there is one, the target otherwise.
     pub(super) fn shown(&self, target: Entity) -> Entity {
         let id = Placeholder::of(target)
             .filter(|of| of.lane == self.lane && of.is_of(self.prefixes))
@@ -125,12 +126,12 @@ impl CommandRecorder {
         id.copied().filter(|id| !id.is_null()).unwrap_or(target)
     }
 
-    /// Number of further entities that can be created.
+    /// Returns the number of further entities that can be created.
     pub(super) fn max_to_create(&self) -> usize {
         (NUMBERS - self.created) as usize
     }
 
-    /// Takes placeholders for entities that are created.
+    /// Returns placeholders for `count` entities that the next command creates.
     #[inline]
     #[track_caller]
     pub(super) fn take_placeholders(&mut self, count: usize) -> Placeholders {
@@ -139,7 +140,7 @@ impl CommandRecorder {
             too_many_entities();
         }
         self.created = first + count as u32;
-        // Includes the next number: the target of a list is recorded before its length is known.
+        // Includes the next number, because the target of a list is recorded before the length of the list is known.
         self.prefixes.reach(self.lane, self.created);
         Placeholders { prefixes: self.prefixes, first, count: count as u32 }
     }
@@ -157,11 +158,11 @@ pub(super) fn too_many_entities() -> ! {
 /// Recorder of commands for a world: created entities get their ids immediately. See
 /// [`EntityManager::commands`](crate::EntityManager::commands).
 ///
-/// It has all methods of [`CommandRecorder`]. Those that create entities return ids instead of placeholders.
+/// It has all methods of [`CommandRecorder`]. Methods that create entities return ids instead of placeholders.
 ///
-/// As a parameter of a system it records commands that are applied right after the system has run, so that the next system sees
-/// them. If the system fails, they are discarded. [`CommandsAt`](crate::CommandsAt) records for later, and in jobs. Unity's
-/// `PostUpdateCommands`.
+/// As a parameter of a system, it records commands that are applied right after the system has run, so that the next system sees
+/// their effect. If the system fails, its commands are discarded. [`CommandsAt`](crate::CommandsAt) records commands that are
+/// applied at a later point, and records in jobs. Unity's `PostUpdateCommands`.
 ///
 /// # Examples
 ///
@@ -185,9 +186,10 @@ pub(super) fn too_many_entities() -> ! {
 /// ```
 pub struct Commands<'w> {
     recorder: &'w mut CommandRecorder,
-    /// Manager of a borrowed world. Views of it may be in use too, so a reference exists only while ids are reserved.
+    /// Manager of a borrowed world. Views of the manager may be in use too, so a reference to it exists only while ids are
+    /// reserved.
     entities: ManagerBesideViews<'w>,
-    /// The world that has reserved ids for entities of the buffer.
+    /// World that has reserved ids for entities of the buffer.
     reserved_by: &'w mut Option<Arc<ReturnedIds>>,
 }
 
@@ -204,7 +206,7 @@ impl<'w> Commands<'w> {
     ///
     /// # Panics
     ///
-    /// As [`CommandRecorder::spawn`].
+    /// In the cases of [`CommandRecorder::spawn`].
     ///
     /// # Examples
     ///
@@ -236,7 +238,7 @@ impl<'w> Commands<'w> {
     ///
     /// # Panics
     ///
-    /// As [`CommandRecorder::spawn`].
+    /// In the cases of [`CommandRecorder::spawn`].
     ///
     /// # Examples
     ///
@@ -259,11 +261,11 @@ impl<'w> Commands<'w> {
         self.reserve_ids(count)
     }
 
-    /// Creates an entity of each set of components that an iterator yields. Returns their ids.
+    /// Creates an entity for each set of components that an iterator yields. Returns the ids of the entities.
     ///
     /// # Panics
     ///
-    /// As [`CommandRecorder::spawn`].
+    /// In the cases of [`CommandRecorder::spawn`].
     ///
     /// # Examples
     ///
@@ -294,7 +296,7 @@ impl<'w> Commands<'w> {
     ///
     /// # Panics
     ///
-    /// As [`CommandRecorder::spawn`].
+    /// In the cases of [`CommandRecorder::spawn`].
     #[track_caller]
     pub fn create(&mut self, archetype: Archetype) -> Entity {
         self.recorder.create(archetype);
@@ -305,7 +307,7 @@ impl<'w> Commands<'w> {
     ///
     /// # Panics
     ///
-    /// As [`CommandRecorder::spawn`].
+    /// In the cases of [`CommandRecorder::spawn`].
     #[track_caller]
     pub fn create_many(&mut self, archetype: Archetype, count: usize) -> &[Entity] {
         self.recorder.create_many(archetype, count);
@@ -316,7 +318,7 @@ impl<'w> Commands<'w> {
     ///
     /// # Panics
     ///
-    /// As [`CommandRecorder::spawn`].
+    /// In the cases of [`CommandRecorder::spawn`].
     ///
     /// # Examples
     ///
@@ -344,14 +346,14 @@ impl<'w> Commands<'w> {
     ///
     /// # Panics
     ///
-    /// As [`CommandRecorder::spawn`].
+    /// In the cases of [`CommandRecorder::spawn`].
     #[track_caller]
     pub fn instantiate_many(&mut self, source: Entity, count: usize) -> &[Entity] {
         self.recorder.instantiate_many(source, count);
         self.reserve_ids(count)
     }
 
-    /// Reserves ids for the entities that were recorded last.
+    /// Reserves ids for the `count` entities that were recorded last. Returns the ids.
     #[inline]
     #[track_caller]
     fn reserve_ids(&mut self, count: usize) -> &[Entity] {
@@ -362,7 +364,7 @@ impl<'w> Commands<'w> {
         let CommandRecorder { ids, created, .. } = &mut *self.recorder;
         let first = *created as usize - count;
         if ids.len() < first {
-            // The recorder has created entities in between, which have placeholders.
+            // The dereferenced recorder has created entities since then. They have placeholders only.
             ids.resize(first, Entity::NULL);
         }
         if count == 1 {
@@ -375,7 +377,7 @@ impl<'w> Commands<'w> {
 }
 
 impl EntityCommandBuffer {
-    /// Records commands for a world that views borrow too. All commands of the buffer are for this world.
+    /// Records commands for a world that views borrow too. All commands of the buffer have to be for this world.
     pub(crate) fn commands_beside_views<'w>(
         &'w mut self,
         entities: ManagerBesideViews<'w>,

@@ -6,26 +6,26 @@ use crate::field::EntityRemap;
 use crate::placeholder::{BufferStamps, Placeholder, Prefixes};
 use crate::set::ComponentSet;
 
-/// Ids of the entities that a lane creates, in order.
+/// Ids of the entities that the commands of a lane create, in order.
 #[derive(Debug, Default)]
 pub(super) struct LaneIds {
     pub(super) lane: u32,
     pub(super) prefixes: Prefixes,
     pub(super) ids: Vec<Entity>,
-    /// Number of leading ids that were reserved while recording.
+    /// Number of leading ids that were reserved during recording.
     pub(super) reserved: usize,
 }
 
-/// Entities of the placeholders of a buffer.
+/// Ids of the entities of a buffer's placeholders.
 #[derive(Debug, Default)]
 pub(super) struct ResolvedIds {
     pub(super) stamps: BufferStamps,
-    /// Sorted by lane.
+    /// Ids of each lane, sorted by lane.
     pub(super) lanes: Vec<LaneIds>,
 }
 
 impl ResolvedIds {
-    /// The entity of a placeholder. Other entities are returned as they are.
+    /// Returns the entity of a placeholder. Other entities are returned unchanged.
     #[inline]
     pub(super) fn resolve(&self, entity: Entity) -> Result<Entity, Fault> {
         if entity.is_placeholder() { self.resolve_placeholder(entity) } else { Ok(entity) }
@@ -36,7 +36,7 @@ impl ResolvedIds {
         ids.first().copied().ok_or(Fault::NotCreatedYet { placeholder })
     }
 
-    /// Target as messages show it: by its id, if that was reserved while recording.
+    /// Returns the entity that messages display: the id if it was reserved during recording, the target otherwise.
     pub(super) fn shown(&self, target: Entity) -> Entity {
         let id = Placeholder::of(target).and_then(|of| {
             let lane =
@@ -46,7 +46,7 @@ impl ResolvedIds {
         id.copied().unwrap_or(target)
     }
 
-    /// The ids of a placeholder and of those that follow it in the same lane.
+    /// Returns the ids of a placeholder and of the placeholders that follow it in the same lane.
     #[inline]
     pub(super) fn ids_from(&self, placeholder: Entity) -> Result<&[Entity], Fault> {
         let foreign = Fault::ForeignPlaceholder { placeholder };
@@ -74,7 +74,7 @@ impl ResolvedIds {
         self.resolve_all(|map| set.remap_entities(map))
     }
 
-    /// Replaces the placeholders among the entities that a function remaps.
+    /// Replaces the placeholders that a function passes to the remap.
     pub(super) fn resolve_all(
         &self,
         remap: impl FnOnce(&mut EntityRemap<'_>),
@@ -90,7 +90,7 @@ impl ResolvedIds {
         fault.map_or(Ok(()), Err)
     }
 
-    /// Fails as [`resolve_all`](Self::resolve_all) does, and replaces nothing.
+    /// Returns the error of [`resolve_all`](Self::resolve_all), and replaces nothing.
     pub(super) fn check_all(&self, remap: impl FnOnce(&mut EntityRemap<'_>)) -> Result<(), Fault> {
         let mut fault = None;
         let mut check = |entity| {

@@ -21,7 +21,7 @@ impl CommandRecorder {
     /// # Panics
     ///
     /// With A0083 if the commands of a lane create more than sixteen million entities before the buffer is played.
-    // The set was just put together: a call would copy it once more.
+    // Always inlined: a call would copy the set once more.
     #[inline(always)]
     #[track_caller]
     pub fn spawn<S: ComponentSet>(&mut self, set: S) -> Entity {
@@ -34,7 +34,7 @@ impl CommandRecorder {
     ///
     /// # Panics
     ///
-    /// As [`spawn`](Self::spawn).
+    /// In the cases of [`spawn`](Self::spawn).
     ///
     /// # Examples
     ///
@@ -59,13 +59,13 @@ impl CommandRecorder {
         created
     }
 
-    /// Creates an entity of each set of components that an iterator yields. Returns their placeholders.
+    /// Creates an entity for each set of components that an iterator yields. Returns the placeholders of the entities.
     ///
     /// If the iterator panics, no entity is created.
     ///
     /// # Panics
     ///
-    /// As [`spawn`](Self::spawn).
+    /// In the cases of [`spawn`](Self::spawn).
     ///
     /// # Examples
     ///
@@ -98,11 +98,11 @@ impl CommandRecorder {
         self.take_placeholders(count)
     }
 
-    /// Creates an entity of an archetype of the world in which this is played, with default values. Returns its placeholder.
+    /// Creates an entity with default values in an archetype of the world that plays the command. Returns the entity's placeholder.
     ///
     /// # Panics
     ///
-    /// As [`spawn`](Self::spawn).
+    /// In the cases of [`spawn`](Self::spawn).
     ///
     /// # Examples
     ///
@@ -125,12 +125,12 @@ impl CommandRecorder {
         self.create_many(archetype, 1).target()
     }
 
-    /// Creates `count` entities of an archetype of the world in which this is played, with default values. Returns their
+    /// Creates `count` entities with default values in an archetype of the world that plays the command. Returns their
     /// placeholders.
     ///
     /// # Panics
     ///
-    /// As [`spawn`](Self::spawn).
+    /// In the cases of [`spawn`](Self::spawn).
     #[track_caller]
     pub fn create_many(&mut self, archetype: Archetype, count: usize) -> Placeholders {
         let created = self.take_placeholders(count);
@@ -138,12 +138,12 @@ impl CommandRecorder {
         created
     }
 
-    /// Creates an entity with copies of another entity's components, as [`instantiate`](crate::EntityManager::instantiate) does.
-    /// Returns its placeholder.
+    /// Creates an entity with copies of another entity's components. Returns the placeholder of the created entity. See
+    /// [`EntityManager::instantiate`](crate::EntityManager::instantiate).
     ///
     /// # Panics
     ///
-    /// As [`spawn`](Self::spawn).
+    /// In the cases of [`spawn`](Self::spawn).
     ///
     /// # Examples
     ///
@@ -172,7 +172,7 @@ impl CommandRecorder {
     ///
     /// # Panics
     ///
-    /// As [`spawn`](Self::spawn).
+    /// In the cases of [`spawn`](Self::spawn).
     #[track_caller]
     pub fn instantiate_many(&mut self, source: Entity, count: usize) -> Placeholders {
         let created = self.take_placeholders(count);
@@ -181,10 +181,10 @@ impl CommandRecorder {
     }
 }
 
-/// Number of entities that get their ids together: few enough that the entity table stays in the cache.
+/// Number of entities that get their ids together. The number is small enough that the entity table stays in the cache.
 const IDS_AT_ONCE: usize = 1024;
 
-/// Minimum length of a run to create its entities together.
+/// Minimum length of a run whose entities are created together.
 const MIN_RUN: usize = 8;
 
 struct Spawn<S>(S);
@@ -210,7 +210,7 @@ impl<S: ComponentSet> Command for Spawn<S> {
     }
 
     fn apply_run(context: &mut Context<'_>, run: &mut TypedRun<'_, '_, Self>) -> Result {
-        // Looking for what a few have in common does not pay.
+        // Creating a few entities together is not faster.
         if run.left() < MIN_RUN {
             while let Some((target, command)) = run.next() {
                 Self::apply(command, context, target)?;
@@ -323,7 +323,7 @@ impl<S: ComponentSet> Command for SpawnBatch<S> {
         let (_, mut sets) = command.take_parts()?;
         let (resolved, keeps) = (context.resolved, context.keeps);
         if S::HAS_ENTITIES {
-            // If the entities of the last set are refused, no entity is created.
+            // Resolves the placeholders of all sets first. If one cannot be resolved, no entity is created.
             let all = sets.rest_mut();
             let remap = |map: &mut EntityRemap<'_>| {
                 all.iter_mut().for_each(|set| set.remap_entities(map));

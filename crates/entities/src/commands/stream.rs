@@ -18,10 +18,10 @@ use super::vtable::{Aspect, CommandVTable, Effect, ListHeader};
 use crate::entity::Entity;
 use crate::panics::FirstPanic;
 
-/// Recorded instead of [`Entity::USED`], if a caller passes it: a placeholder that no buffer returns.
+/// Replacement for [`Entity::USED`] if a caller passes it as a target: a placeholder that no buffer returns.
 const INVALID: Entity = Entity::from_bits(u64::MAX - 1);
 
-/// Target as it is recorded.
+/// Returns the target as the stream stores it.
 #[inline(always)]
 fn recorded(target: Entity) -> Entity {
     if target.to_bits() == Entity::USED.to_bits() { INVALID } else { target }
@@ -30,16 +30,17 @@ fn recorded(target: Entity) -> Entity {
 /// Alignment of commands in a stream.
 const STEP: usize = align_of::<Entity>();
 
-/// Recorded commands: for each its target and its payload, in one block of memory.
+/// Recorded commands: the target and the payload of each command, in one block of memory.
 ///
-/// Positions are offsets in bytes. They stay valid when the memory moves, since it is aligned to the largest payload.
+/// Positions are offsets in bytes. They stay valid when the memory is reallocated, because the memory is aligned to the largest
+/// payload.
 pub(super) struct CommandStream {
     data: NonNull<u8>,
     capacity: usize,
     align: usize,
     /// Bytes in use.
     len: usize,
-    /// Vtables of the commands, in order.
+    /// Runs of commands, in the order of recording.
     runs: Vec<StreamRun>,
     /// Set if the next command begins a run, even if its vtable is that of the last run.
     begins_run: bool,
@@ -58,7 +59,7 @@ struct StreamRun {
 
 // SAFETY: payloads are `Send`.
 unsafe impl Send for CommandStream {}
-// SAFETY: through a shared reference, safe functions only copy plain fields and elements of payloads, and never change them.
+// SAFETY: through a shared reference, safe functions only read `Copy` fields and elements of payloads, and never change them.
 unsafe impl Sync for CommandStream {}
 
 /// One command in a stream.
@@ -73,29 +74,31 @@ pub(super) struct StoredCommand<'l> {
 }
 
 impl StoredCommand<'_> {
-    /// Target of the command, unless its payload was used.
+    /// Returns the target of the command, or `None` if the payload was used.
     #[inline(always)]
     pub(super) fn target(self) -> Option<Entity> {
-        // SAFETY: the stream is borrowed, so the command is still there. Only the thread that plays the stream writes targets.
+        // SAFETY: the stream is borrowed, so the memory of the command is valid. Only the thread that plays the stream writes
+        // targets.
         let target = unsafe { *self.slot };
         if target.to_bits() == Entity::USED.to_bits() { None } else { Some(target) }
     }
 
     /// Describes the command in words.
     pub(super) fn describe(self, target: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // SAFETY: the stream is borrowed, so the bytes of the payload are still there.
+        // SAFETY: the payload belongs to this vtable. The stream is borrowed, so the bytes of the payload are valid.
         unsafe { (self.vtable.describe)(self.payload, target, f) }
     }
 
     /// Reports the entities that the command uses and the components that it adds.
     pub(super) fn inspect(self, each: &mut dyn FnMut(Aspect)) {
         if let Some(target) = self.target() {
-            // SAFETY: the stream is borrowed, so the payload is still there, and it is not marked as used.
+            // SAFETY: the payload belongs to this vtable. The stream is borrowed, so the payload is valid, and it is not marked as
+            // used.
             unsafe { (self.vtable.inspect)(self.payload, target, each) };
         }
     }
 
-    /// Coalesces the command, unless it would fail or does not coalesce. Returns whether it did.
+    /// Coalesces the command. Returns false if the command would fail, or if its type is never coalesced.
     ///
     /// # Safety
     ///
@@ -104,19 +107,20 @@ impl StoredCommand<'_> {
     pub(super) unsafe fn coalesce(self, context: &mut Context<'_>) -> bool {
         let Some(coalesce) = self.vtable.coalesce else { return false };
         let target = self.target().expect("a command is applied once");
-        // SAFETY: it is an unused payload of the vtable, and the slot is the command's. Only the playback uses them.
+        // SAFETY: the payload belongs to this vtable, and the caller says that it was not used. The slot is that of the same
+        // command. Only this playback uses both.
         unsafe { coalesce(context, target, self.payload, self.slot) }
     }
 }
 
-/// Position in a run of commands, and the number of those that remain.
+/// Position in a run of commands, and the number of commands that remain.
 #[derive(Clone, Copy)]
 pub(super) struct RunCursor<'l> {
     data: *mut u8,
     vtable: &'static CommandVTable,
     position: usize,
     left: usize,
-    /// Commands of the run beyond those that [`first`](Self::first) selected.
+    /// Number of commands after those that [`first`](Self::first) selected.
     beyond: usize,
     stream: PhantomData<&'l CommandStream>,
 }
@@ -126,32 +130,32 @@ impl<'l> RunCursor<'l> {
         self.vtable
     }
 
-    /// Number of commands that remain.
+    /// Returns the number of commands that remain.
     #[inline(always)]
     pub(super) fn left(self) -> usize {
         self.left
     }
 
-    /// The first `count` commands, or all if there are fewer.
+    /// Returns a cursor over the first `count` commands, or over all if there are fewer.
     #[inline]
     pub(super) fn first(self, count: usize) -> Self {
         let left = self.left.min(count);
         Self { left, beyond: self.beyond + (self.left - left), ..self }
     }
 
-    /// All commands of the run that remain.
+    /// Returns a cursor over all commands of the run that remain.
     #[inline]
     pub(super) fn rest(self) -> Self {
         Self { left: self.left + self.beyond, beyond: 0, ..self }
     }
 
-    /// Cursor without commands.
+    /// Returns a cursor without commands.
     #[inline]
     pub(super) fn emptied(self) -> Self {
         Self { left: 0, beyond: 0, ..self }
     }
 
-    /// The next command, which remains.
+    /// Returns the next command without moving past it.
     #[inline(always)]
     pub(super) fn peek(self) -> Option<StoredCommand<'l>> {
         // SAFETY: a cursor has commands of its stream, which is borrowed, from its position on.
@@ -165,7 +169,7 @@ impl<'l> RunCursor<'l> {
         (self.position, self.left) = (command.next, self.left - 1);
     }
 
-    /// Targets of the remaining commands, up to the first that was used.
+    /// Iterates over the targets of the remaining commands, up to the first command that was used.
     pub(super) fn targets(mut self) -> impl Iterator<Item = Entity> {
         std::iter::from_fn(move || {
             let command = self.peek()?;
@@ -174,7 +178,7 @@ impl<'l> RunCursor<'l> {
         })
     }
 
-    /// Target of the last command.
+    /// Returns the target of the last command, if the commands are evenly spaced.
     pub(super) fn last_target(self) -> Option<Entity> {
         if !self.is_evenly_spaced() {
             return self.targets().last();
@@ -191,7 +195,7 @@ impl<'l> RunCursor<'l> {
     }
 }
 
-/// Run of commands that are being applied.
+/// Run of commands during playback.
 pub(super) struct ActiveRun<'l> {
     cursor: RunCursor<'l>,
     keeps: bool,
@@ -210,7 +214,7 @@ impl<'l> ActiveRun<'l> {
         context: &mut Context<'_>,
     ) -> (Self, Result<(), Fault>) {
         let mut run = Self { cursor, keeps: context.keeps, last: None };
-        // SAFETY: the run is one of its vtable.
+        // SAFETY: the commands at the cursor belong to the cursor's vtable.
         let result = unsafe { (cursor.vtable.apply)(context, &mut run) };
         (run, result)
     }
@@ -224,37 +228,39 @@ impl<'l> ActiveRun<'l> {
         self.keeps
     }
 
-    /// Number of commands that were not taken.
+    /// Returns the number of commands that were not taken.
     pub(super) fn left(&self) -> usize {
         self.cursor.left
     }
 
-    /// Target of the next command.
+    /// Returns the target of the next command.
     pub(super) fn next_target(&self) -> Option<Entity> {
         self.cursor.peek()?.target()
     }
 
-    /// The last command that was taken, and its target.
+    /// Returns the last command that was taken, and its target.
     pub(super) fn last(&self) -> Option<(StoredCommand<'l>, Entity)> {
         self.last
     }
 
-    /// Takes the next command: returns its target and its payload, which the caller owns unless it is kept.
+    /// Takes the next command. Returns its target and its payload. The caller owns the payload unless the buffer keeps its
+    /// commands.
     #[inline(always)]
     pub(super) fn next(&mut self) -> Option<(Entity, *mut u8)> {
         let command = self.cursor.peek()?;
         let target = command.target().expect("a command is applied once");
         self.cursor.skip(command);
         if self.cursor.vtable.drop.is_some() && !self.keeps {
-            // SAFETY: it is the target slot of the command, which only this playback uses.
+            // SAFETY: the slot is that of the command, which only this playback uses.
             unsafe { *command.slot = Entity::USED };
         }
         self.last = Some((command, target));
         Some((target, command.payload))
     }
 
-    /// Takes all remaining commands, if a function returns that it has used them. It gets the payload of the first, their distance
-    /// in bytes and their number. Returns false, without calling it, if they are not evenly spaced.
+    /// Calls a function with the payload of the first remaining command, the distance between two payloads in bytes, and the number
+    /// of commands. If the function returns true, all remaining commands are taken. Returns false, without calling the function, if
+    /// the commands are not evenly spaced.
     pub(super) fn take_all(
         &mut self,
         function: impl FnOnce(*mut u8, usize, usize) -> bool,
@@ -295,7 +301,7 @@ impl CommandStream {
         self.runs.len()
     }
 
-    /// Cursor at the beginning of a run.
+    /// Returns a cursor at the beginning of a run.
     #[inline]
     pub(super) fn run(&self, index: usize) -> RunCursor<'_> {
         let StreamRun { vtable, start: position, count: left } = self.runs[index];
@@ -309,11 +315,11 @@ impl CommandStream {
         self.runs.len()
     }
 
-    /// Counts a command that begins at a position.
+    /// Adds a command that begins at a position to the current run, or begins a run with it.
     #[inline(always)]
     fn count(&mut self, vtable: &'static CommandVTable, start: usize) {
-        // The compiler may have made two vtables for one type. Then there are more runs, with the same result. Only despawning
-        // depends on runs: of entities that are despawned together, other rows take the places.
+        // The compiler may create two vtables for one type. Then there are more runs, with the same result. Only `despawn` depends
+        // on the length of runs: despawning entities together moves other rows into the gaps than despawning them one by one.
         let is_same = |other: &'static CommandVTable| {
             let despawns = |vtable: &CommandVTable| matches!(vtable.effect, Effect::Despawn);
             ptr::eq(other, vtable) || despawns(vtable) && despawns(other)
@@ -360,7 +366,7 @@ impl CommandStream {
         self.len = end;
     }
 
-    /// Adds a command with a list. Returns the number of elements, or `None` if there are more than `max`: then nothing is added.
+    /// Adds a command with a list. Returns the number of elements. If there are more than `max`, adds nothing and returns `None`.
     ///
     /// # Safety
     ///
@@ -373,7 +379,7 @@ impl CommandStream {
         elements: impl IntoIterator<Item = T>,
         max: usize,
     ) -> Option<usize> {
-        /// Elements of a command that is not complete. Drops them if the iterator panics.
+        /// Elements of a command that is being recorded. Drops the elements if the iterator panics.
         struct Unfinished<'l, T> {
             memory: &'l mut CommandStream,
             first: usize,
@@ -405,7 +411,7 @@ impl CommandStream {
             return None;
         }
         let expected = first.saturating_add(elements.size_hint().0.saturating_mul(size_of::<T>()));
-        // The hint may be wrong: room for more is made when they come.
+        // The size hint may be too low. Then the memory grows when more elements are written.
         let expected = expected.min(first + (1 << 24));
         if expected > self.capacity {
             self.grow(first, expected, vtable.align);
@@ -446,7 +452,7 @@ impl CommandStream {
 
     /// Drops all unused payloads. Keeps the memory.
     pub(super) fn clear(&mut self) {
-        /// Payloads that are still to be dropped.
+        /// Payloads that are not dropped yet.
         struct Undropped<'l> {
             stream: &'l mut CommandStream,
             run: usize,
@@ -464,11 +470,11 @@ impl CommandStream {
                         }
                         while self.done < count {
                             let data = self.stream.data.as_ptr();
-                            // SAFETY: there is a command of the vtable at this position.
+                            // SAFETY: a command of this vtable is stored at this position.
                             let command = unsafe { command_at(vtable, data, self.position) };
                             (self.position, self.done) = (command.next, self.done + 1);
                             if command.target().is_some() {
-                                // SAFETY: it is a payload of the vtable, which was not used and is not used again.
+                                // SAFETY: the payload belongs to this vtable. It was not used, and is not used again.
                                 unsafe { drop(command.payload) };
                             }
                         }
@@ -482,7 +488,7 @@ impl CommandStream {
         let mut panics = FirstPanic::default();
         if mem::take(&mut self.has_drops) {
             let mut rest = Undropped { stream: self, run: 0, done: 0, position: 0 };
-            // A payload that panics was dropped, and the others are dropped too.
+            // If dropping a payload panics, the other payloads are still dropped.
             while rest.run < rest.stream.runs.len() {
                 panics.during(|| rest.drop_all());
             }
@@ -502,7 +508,8 @@ impl CommandStream {
         // SAFETY: the layout has at least 1024 bytes.
         let data = unsafe { alloc(layout) };
         let Some(data) = NonNull::new(data) else { handle_alloc_error(layout) };
-        // SAFETY: `used` bytes are in use, and the new memory, which is another, has room for them.
+        // SAFETY: `used` bytes of the old memory are initialised, the new memory has room for them, and the two allocations do not
+        // overlap.
         unsafe { data.copy_from_nonoverlapping(self.data, used) };
         self.free();
         (self.data, self.capacity, self.align) = (data, capacity, align);
@@ -519,11 +526,11 @@ impl CommandStream {
     }
 }
 
-/// The command of a vtable at a position of memory that begins at an address.
+/// Returns the command of a vtable at a position in the memory that begins at `data`.
 ///
 /// # Safety
 ///
-/// - there is a command of this vtable, in memory that is borrowed for `'l`
+/// - a command of this vtable is stored at the position, in memory that is borrowed for `'l`
 #[inline(always)]
 unsafe fn command_at<'l>(
     vtable: &'static CommandVTable,
@@ -531,7 +538,8 @@ unsafe fn command_at<'l>(
     position: usize,
 ) -> StoredCommand<'l> {
     let place = payload_at(position, vtable.align);
-    // SAFETY: there is such a command, whose payload is aligned. Payloads with a list begin with their size.
+    // SAFETY: the caller says that a command of this vtable is stored at the position. Its payload is aligned. A payload with a
+    // list begins with its size.
     unsafe {
         let payload = data.add(place);
         let is_listed = vtable.size == CommandVTable::LISTED;
@@ -542,11 +550,11 @@ unsafe fn command_at<'l>(
     }
 }
 
-/// Drops contiguous values: all of them, even if some panic.
+/// Drops contiguous values. If dropping a value panics, the other values are still dropped.
 ///
 /// # Safety
 ///
-/// - there are `count` values from `first` on, which are not used again
+/// - `count` values are stored from `first` on, and are not used again
 pub(super) unsafe fn drop_each<T>(first: *mut T, count: usize) {
     if !mem::needs_drop::<T>() {
         return;
@@ -557,7 +565,7 @@ pub(super) unsafe fn drop_each<T>(first: *mut T, count: usize) {
         panics.during(|| {
             while done < count {
                 done += 1;
-                // SAFETY: there is a value at this index, which is dropped once and not used again.
+                // SAFETY: a value is stored at this index. It is dropped once, and not used again.
                 unsafe { ptr::drop_in_place(first.add(done - 1)) };
             }
         });
@@ -565,7 +573,7 @@ pub(super) unsafe fn drop_each<T>(first: *mut T, count: usize) {
     panics.go_on();
 }
 
-/// Position of the payload of a command.
+/// Returns the position of a command's payload.
 #[inline(always)]
 fn payload_at(position: usize, align: usize) -> usize {
     align_up(position + size_of::<Entity>(), align)
@@ -580,7 +588,7 @@ fn align_up(position: usize, align: usize) -> usize {
 
 impl Drop for CommandStream {
     fn drop(&mut self) {
-        /// Frees the memory even if a payload panics.
+        /// Frees the memory, even if dropping a payload panics.
         struct Free<'l>(&'l mut CommandStream);
 
         impl Drop for Free<'_> {

@@ -1,8 +1,8 @@
 //! Command types and their vtables.
 //!
 //! A [`Command`] is the typed form of one recorded operation. Its [`CommandVTable`] is the erased form, which the
-//! [stream](super::stream) stores for each run of equal commands. The functions of a vtable take the address of a *payload*: the
-//! command, and behind it, for commands with a list, a header and the elements.
+//! [stream](super::stream) stores for each run of commands of one type. The functions of a vtable take the address of a *payload*:
+//! the command, or, for commands with a list, a header that contains the command, and the elements.
 
 #![expect(unsafe_code, reason = "payloads are stored as bytes; their vtables restore the types")]
 
@@ -27,10 +27,10 @@ use crate::storage::{RowPlace, SetOperation, StagingArena};
 
 /// One recorded operation, apart from its target.
 pub(super) trait Command: Sized + Send + 'static {
-    /// Element of the list that follows the command; [`NoElement`] without a list.
+    /// Type of the elements in the list that follows the command, or [`NoElement`] for commands without a list.
     type Element: Send + 'static;
 
-    /// True for commands that a list of elements follows.
+    /// True for commands that are followed by a list of elements.
     const LISTED: bool = false;
 
     /// True for commands that implement [`coalesce`](Self::coalesce).
@@ -50,7 +50,7 @@ pub(super) trait Command: Sized + Send + 'static {
         Ok(())
     }
 
-    /// Records the command's effect for a batch, instead of applying it. Returns false if the command would fail.
+    /// Records the effect of the command for a coalesced batch, instead of applying it. Returns false if the command would fail.
     #[inline]
     fn coalesce(_: Coalescing<'_, '_, Self>) -> bool {
         false
@@ -59,7 +59,8 @@ pub(super) trait Command: Sized + Send + 'static {
     /// Duplicates the command, without its list, for buffers that are played several times.
     fn duplicate(&mut self) -> Result<Self>;
 
-    /// Describes the command in words. Its payload may have been moved: read only fields that are `Copy`, and no elements.
+    /// Describes the command in words. The payload may have been moved out: implementations read only fields that are `Copy`, and
+    /// no elements.
     fn describe(this: &Recorded<'_, Self>, target: Entity, f: &mut Formatter<'_>) -> fmt::Result;
 
     /// Reports each entity that the command uses, and each component that it adds.
@@ -71,7 +72,7 @@ pub(super) trait Command: Sized + Send + 'static {
 /// Element type of commands without a list.
 pub(super) enum NoElement {}
 
-/// Part of what a command does, reported before playback.
+/// Part of the effect of a command, reported before playback.
 #[derive(Clone, Copy)]
 pub(super) enum Aspect {
     Reads(Entity),
@@ -81,7 +82,7 @@ pub(super) enum Aspect {
     Despawns(Entity),
     Adds(ComponentType),
     AddsArchetype(Archetype),
-    /// Runs a function, which may add anything.
+    /// Runs a function, which may add any component.
     AddsUnknown,
 }
 
@@ -92,7 +93,7 @@ impl Aspect {
     }
 }
 
-/// Effect of a command on its target, for commands that a later one can cancel.
+/// Effect of a command on its target. Used to find commands that a later command cancels.
 #[derive(Clone, Copy)]
 pub(super) enum Effect {
     /// Creates the target with a set.
@@ -100,7 +101,7 @@ pub(super) enum Effect {
     /// Adds, replaces or removes a set.
     Change(SetOperation, SetNumber),
     Despawn,
-    /// Something else, or an effect that depends on the recorded values.
+    /// Another effect, or an effect that depends on the recorded values.
     Other,
 }
 
@@ -108,14 +109,14 @@ pub(super) enum Effect {
 pub(super) type SetNumber = fn(&mut EntityManager) -> Option<u32>;
 
 impl Effect {
-    /// Effect of a command that creates its target with a set.
+    /// Returns the effect of a command that creates its target with a set.
     pub(super) const fn create<S: ComponentSet>() -> Self {
         if S::SHARED || S::HAS_ENTITIES { Self::Other } else { Self::Create(set_number::<S>) }
     }
 
-    /// Effect of a command that adds or replaces a set.
+    /// Returns the effect of a command that adds or replaces a set.
     pub(super) const fn write<S: ComponentSet>(change: SetOperation) -> Self {
-        // Whether other sets are refused depends on their values.
+        // For sets with shared values or entities, the values decide whether the world refuses the set.
         if S::SHARED || S::HAS_ENTITIES {
             Self::Other
         } else {
@@ -123,7 +124,7 @@ impl Effect {
         }
     }
 
-    /// Effect of a command that removes a set.
+    /// Returns the effect of a command that removes a set.
     pub(super) const fn remove<S: ComponentSet>() -> Self {
         Self::Change(SetOperation::Remove, set_number::<S>)
     }
@@ -143,45 +144,45 @@ pub(super) struct CommandVTable {
     ///
     /// # Safety
     ///
-    /// - there is a payload of this vtable, which is not used afterwards
+    /// - the pointer is that of a payload of this vtable, which is not used afterwards
     pub(super) drop: Option<unsafe fn(*mut u8)>,
-    /// Applies a run until it is empty or a command fails, which is the last one taken from the run.
+    /// Applies a run until it is empty or a command fails. The failed command is the last one that was taken from the run.
     ///
     /// # Safety
     ///
-    /// - the run is one of this vtable
+    /// - the commands of the run belong to this vtable
     pub(super) apply: unsafe fn(&mut Context<'_>, &mut ActiveRun<'_>) -> Result,
     pub(super) coalesce: Option<CoalesceFn>,
     /// Describes a command in words.
     ///
     /// # Safety
     ///
-    /// - there is a payload of this vtable, which may have been used: its bytes are still there
+    /// - the pointer is that of a payload of this vtable; the payload may have been used, but its bytes are still allocated
     pub(super) describe: unsafe fn(*mut u8, Entity, &mut Formatter<'_>) -> fmt::Result,
     /// Reports the entities that a command uses and the components that it adds.
     ///
     /// # Safety
     ///
-    /// - there is an unused payload of this vtable, which nothing else uses during the call
+    /// - the pointer is that of an unused payload of this vtable, and no other code uses the payload during the call
     pub(super) inspect: unsafe fn(*mut u8, Entity, &mut dyn FnMut(Aspect)),
     pub(super) effect: Effect,
 }
 
-/// Function that coalesces a command: takes its target, its payload and the address of its target slot. Returns false if the
-/// command would fail.
+/// Function that coalesces a command. Its arguments are the target, the payload and the target slot of the command. Returns false
+/// if the command would fail.
 ///
 /// # Safety
 ///
-/// - there is an unused payload of the vtable, which only the playback uses
-/// - the address is that of the command's target slot
+/// - the pointer is that of an unused payload of the vtable, and only the playback uses the payload
+/// - the slot is the target slot of the same command
 pub(super) type CoalesceFn = unsafe fn(&mut Context<'_>, Entity, *mut u8, *mut Entity) -> bool;
 
 impl CommandVTable {
-    /// Size of payloads that begin with a [`ListHeader`], which has the number of bytes.
+    /// Size in vtables whose payloads have different sizes. Such payloads begin with a [`ListHeader`], which has the size.
     pub(super) const LISTED: usize = usize::MAX;
 }
 
-/// Beginning of a payload with a list. The elements follow it.
+/// Header of a payload with a list. The elements follow the header.
 #[repr(C)]
 pub(super) struct ListHeader<C> {
     /// Bytes of the payload.
@@ -192,18 +193,18 @@ pub(super) struct ListHeader<C> {
 }
 
 impl<C> ListHeader<C> {
-    /// Offset of the first element in the payload.
+    /// Returns the offset of the first element in the payload.
     pub(super) const fn first<T>() -> usize {
         size_of::<Self>().next_multiple_of(align_of::<T>())
     }
 
-    /// Alignment of the payload.
+    /// Returns the alignment of the payload.
     pub(super) const fn align<T>() -> usize {
         if align_of::<T>() > align_of::<Self>() { align_of::<T>() } else { align_of::<Self>() }
     }
 }
 
-/// Carrier of the vtable of a command type.
+/// Type with an associated constant for the vtable of a command type.
 struct VTableOf<C>(C);
 
 impl<C: Command> VTableOf<C> {
@@ -223,73 +224,77 @@ impl<C: Command> VTableOf<C> {
     };
 }
 
-/// See [`CommandVTable::drop`].
+/// Implements [`CommandVTable::drop`].
 ///
 /// # Safety
 ///
-/// - there is a payload of `C`, which is not used afterwards
+/// - the pointer is that of a payload of `C`, which is not used afterwards
 unsafe fn drop_payload<C: Command>(payload: *mut u8) {
-    // SAFETY: there is such a payload, which is unused and dropped here.
+    // SAFETY: the caller says that the pointer is that of a payload of `C`. It was not used, and it is dropped here and not used
+    // afterwards.
     drop(unsafe { Recorded::<C>::new(payload, false) });
 }
 
-/// See [`CommandVTable::apply`].
+/// Implements [`CommandVTable::apply`].
 ///
 /// # Safety
 ///
-/// - the run is one of commands of type `C`
+/// - the commands of the run are of type `C`
 unsafe fn apply_run<C: Command>(context: &mut Context<'_>, run: &mut ActiveRun<'_>) -> Result {
     C::apply_run(context, &mut TypedRun { run, of: PhantomData })
 }
 
-/// See [`CoalesceFn`].
+/// Implements [`CoalesceFn`].
 ///
 /// # Safety
 ///
-/// - there is an unused payload of `C`, which only the playback uses
-/// - the address is that of the command's target slot
+/// - the pointer is that of an unused payload of `C`, and only the playback uses the payload
+/// - the slot is the target slot of the same command
 unsafe fn coalesce_payload<C: Command>(
     context: &mut Context<'_>,
     target: Entity,
     payload: *mut u8,
     slot: *mut Entity,
 ) -> bool {
-    // SAFETY: there is such a payload, which only the playback uses. It is kept: the batch takes or drops its values.
+    // SAFETY: the caller says that the payload is of type `C`, unused, and used only by the playback. With `keeps`, it is not
+    // dropped here: the batch takes or drops its values.
     let command = unsafe { Recorded::new(payload, true) };
     C::coalesce(Coalescing::new(context, target, command, slot))
 }
 
-/// See [`CommandVTable::describe`].
+/// Implements [`CommandVTable::describe`].
 ///
 /// # Safety
 ///
-/// - there is a payload of `C`, which may have been used
+/// - the pointer is that of a payload of `C`, which may have been used
 unsafe fn describe_payload<C: Command>(
     payload: *mut u8,
     target: Entity,
     f: &mut Formatter<'_>,
 ) -> fmt::Result {
-    // SAFETY: the bytes of such a payload are there, and kept. `Command::describe` reads only fields that are `Copy`.
+    // SAFETY: the caller says that the pointer is that of a payload of `C`. With `keeps`, it is not dropped. `Command::describe`
+    // reads only fields that are `Copy`, which stay valid if the payload was used.
     C::describe(&unsafe { Recorded::new(payload, true) }, target, f)
 }
 
-/// See [`CommandVTable::inspect`].
+/// Implements [`CommandVTable::inspect`].
 ///
 /// # Safety
 ///
-/// - there is an unused payload of `C`, which nothing else uses during the call
+/// - the pointer is that of an unused payload of `C`, and no other code uses the payload during the call
 unsafe fn inspect_payload<C: Command>(
     payload: *mut u8,
     target: Entity,
     each: &mut dyn FnMut(Aspect),
 ) {
-    // SAFETY: there is such a payload, which nothing else uses, and which is kept.
+    // SAFETY: the caller says that the pointer is that of an unused payload of `C`, and that no other code uses it. With `keeps`,
+    // it is not dropped.
     C::inspect(&unsafe { Recorded::new(payload, true) }, target, each);
 }
 
 /// A command in the memory of a stream, with its list.
 ///
-/// Unless the buffer keeps its commands, this owns the command and the elements, and drops what is not taken.
+/// Unless the buffer keeps its commands, this value owns the command and the elements, and drops those that are not taken.
 pub(super) struct Recorded<'p, C: Command> {
     command: *mut C,
     elements: *mut C::Element,
@@ -303,8 +308,9 @@ impl<'p, C: Command> Recorded<'p, C> {
     ///
     /// # Safety
     ///
-    /// - there is a payload of `C`, which nothing else uses for `'p`, and which is not used afterwards unless it is kept
-    /// - if it was used before, it is kept, and only fields that are `Copy` and the number of elements are read
+    /// - the pointer is that of a payload of `C`, which no other code uses for `'p`
+    /// - unless `keeps` is set, the payload is not used after `'p`
+    /// - if the payload was used before, `keeps` is set, and only the number of elements and fields that are `Copy` are read
     #[inline(always)]
     unsafe fn new(payload: *mut u8, keeps: bool) -> Self {
         let memory = PhantomData;
@@ -327,32 +333,32 @@ impl<'p, C: Command> Recorded<'p, C> {
         self.keeps
     }
 
-    /// Number of elements.
+    /// Returns the number of elements.
     pub(super) fn count(&self) -> usize {
         self.count
     }
 
-    /// The elements.
+    /// Returns the elements.
     pub(super) fn elements(&self) -> &[C::Element] {
-        // SAFETY: there are `count` elements, which nothing else uses.
+        // SAFETY: `count` elements are stored at the address, and no other code uses them.
         unsafe { slice::from_raw_parts(self.elements, self.count) }
     }
 
-    /// The command and its elements.
+    /// Returns the command and its elements.
     #[inline(always)]
     pub(super) fn parts_mut(&mut self) -> (&mut C, &[C::Element]) {
-        // SAFETY: there are a command and `count` elements, which nothing else uses. They do not overlap.
+        // SAFETY: a command and `count` elements are stored at the addresses. They do not overlap, and no other code uses them.
         unsafe { (&mut *self.command, slice::from_raw_parts(self.elements, self.count)) }
     }
 
-    /// Takes the command, or a duplicate if it is kept. Drops the elements.
+    /// Returns the command, or a duplicate if the buffer keeps its commands. Drops the elements.
     #[inline(always)]
     pub(super) fn take(self) -> Result<C> {
         self.take_with(Ok)
     }
 
-    /// Passes the command, or a duplicate if it is kept, to a function. Drops the elements.
-    // The function is inlined for both: commands that are not kept are moved once, also large ones.
+    /// Passes the command, or a duplicate if the buffer keeps its commands, to a function. Drops the elements.
+    // The function is inlined in both branches: a command that is not kept is moved once, even if it is large.
     #[inline(always)]
     pub(super) fn take_with<R>(mut self, function: impl FnOnce(C) -> Result<R>) -> Result<R> {
         if self.keeps {
@@ -360,11 +366,11 @@ impl<'p, C: Command> Recorded<'p, C> {
         }
         let this = ManuallyDrop::new(self);
         let _elements = this.take_elements();
-        // SAFETY: there is a command, which is not used or dropped again.
+        // SAFETY: the pointer is that of a command, which is not used or dropped again.
         function(unsafe { this.command.read() })
     }
 
-    /// Takes the command, or a duplicate if it is kept, and the elements.
+    /// Returns the command, or a duplicate if the buffer keeps its commands, and the elements.
     #[inline(always)]
     pub(super) fn take_parts(mut self) -> Result<(C, Elements<'p, C::Element>)> {
         if self.keeps {
@@ -372,11 +378,11 @@ impl<'p, C: Command> Recorded<'p, C> {
             return Ok((command, self.take_elements()));
         }
         let this = ManuallyDrop::new(self);
-        // SAFETY: there is a command, which is not used or dropped again.
+        // SAFETY: the pointer is that of a command, which is not used or dropped again.
         Ok((unsafe { this.command.read() }, this.take_elements()))
     }
 
-    /// The elements, which this must not use or drop afterwards unless they are kept.
+    /// Returns the elements. Unless the buffer keeps its commands, `self` must not use or drop the elements afterwards.
     #[inline(always)]
     fn take_elements(&self) -> Elements<'p, C::Element> {
         let Self { elements: first, count, keeps, .. } = *self;
@@ -389,7 +395,8 @@ impl<C: Command> Deref for Recorded<'_, C> {
 
     #[inline(always)]
     fn deref(&self) -> &C {
-        // SAFETY: there is a command, which nothing else uses. Of one that was used, only fields that are `Copy` are read.
+        // SAFETY: the pointer is that of a command, which no other code uses. If the command was used, only fields that are `Copy`
+        // are read.
         unsafe { &*self.command }
     }
 }
@@ -400,14 +407,15 @@ impl<C: Command> Drop for Recorded<'_, C> {
         if self.keeps {
             return;
         }
-        // Dropped also if the command panics.
+        // The elements are dropped even if dropping the command panics.
         let _elements = self.take_elements();
-        // SAFETY: there is a command, which was not taken and is not used again.
+        // SAFETY: the pointer is that of a command, which was not taken and is not used again.
         unsafe { self.command.drop_in_place() };
     }
 }
 
-/// Elements of a command's list. Unless they are kept, this owns them and drops those that are not taken.
+/// Elements of a command's list. Unless the buffer keeps its commands, this value owns the elements, and drops those that are not
+/// taken.
 pub(super) struct Elements<'e, T> {
     first: *mut T,
     count: usize,
@@ -421,7 +429,7 @@ impl<T> Elements<'_, T> {
         self.count
     }
 
-    /// Takes the next element, or a duplicate if they are kept.
+    /// Returns the next element, or a duplicate if the buffer keeps its commands.
     #[inline(always)]
     pub(super) fn next(
         &mut self,
@@ -434,21 +442,21 @@ impl<T> Elements<'_, T> {
         let element = unsafe { self.first.add(self.next) };
         self.next += 1;
         Some(if self.keeps {
-            // SAFETY: there is an element, which nothing else uses.
+            // SAFETY: the pointer is that of an element, which no other code uses.
             duplicate(unsafe { &mut *element })
         } else {
-            // SAFETY: there is an element, which is not used or dropped again, since `next` is behind it.
+            // SAFETY: the pointer is that of an element, which is not used or dropped again, because `next` is past its index.
             Ok(unsafe { element.read() })
         })
     }
 
-    /// The elements that were not taken. Those that are kept must not change.
+    /// Returns the elements that were not taken. Elements of a buffer that keeps its commands must not be changed.
     pub(super) fn rest_mut(&mut self) -> &mut [T] {
-        // SAFETY: there are `count` elements. Those from `next` on were not taken, and nothing else uses them.
+        // SAFETY: `count` elements are stored from `first` on. Those from `next` on were not taken, and no other code uses them.
         unsafe { slice::from_raw_parts_mut(self.first.add(self.next), self.count - self.next) }
     }
 
-    /// Duplicates all elements into an arena: all of them, or none if one fails.
+    /// Duplicates all elements into an arena. If duplicating one fails, drops the other duplicates.
     pub(super) fn duplicates<'c>(
         &mut self,
         arena: &'c mut StagingArena,
@@ -459,7 +467,7 @@ impl<T> Elements<'_, T> {
         let mut made = Duplicates { first, count: 0, next: 0, memory: PhantomData };
         for element in self.rest_mut() {
             let other = duplicate(element)?;
-            // SAFETY: the memory has room for `self.count` elements, and at most as many are written.
+            // SAFETY: the memory has room for `self.count` elements, and at most that number is written.
             unsafe { first.add(made.count).write(other) };
             made.count += 1;
         }
@@ -469,7 +477,7 @@ impl<T> Elements<'_, T> {
 
 impl<T: Copy> Elements<'_, T> {
     pub(super) fn as_slice(&self) -> &[T] {
-        // SAFETY: there are `count` elements. Elements that are `Copy` stay valid when they are taken.
+        // SAFETY: `count` elements are stored from `first` on. Elements that are `Copy` stay valid after they were taken.
         unsafe { slice::from_raw_parts(self.first, self.count) }
     }
 }
@@ -484,7 +492,7 @@ impl<T> Drop for Elements<'_, T> {
     }
 }
 
-/// Iterator over duplicated elements. Drops those that are not taken.
+/// Iterator over duplicated elements. Drops the elements that are not taken.
 pub(super) struct Duplicates<'c, T> {
     first: *mut T,
     count: usize,
@@ -529,23 +537,23 @@ impl<'r, C: Command> TypedRun<'_, 'r, C> {
     pub(super) fn next(&mut self) -> Option<(Entity, Recorded<'r, C>)> {
         let keeps = self.run.keeps();
         let (target, payload) = self.run.next()?;
-        // SAFETY: the run is one of `C`, so there is such a payload. The run gives each out once, and marks it as used unless it is
-        // kept.
+        // SAFETY: the commands of the run are of type `C`, so the payload is of type `C`. The run returns each payload once, and
+        // marks it as used unless the buffer keeps its commands.
         Some((target, unsafe { Recorded::new(payload, keeps) }))
     }
 
-    /// Number of commands that were not taken.
+    /// Returns the number of commands that were not taken.
     pub(super) fn left(&self) -> usize {
         self.run.left()
     }
 
-    /// Target of the next command.
+    /// Returns the target of the next command.
     pub(super) fn next_target(&self) -> Option<Entity> {
         self.run.next_target()
     }
 
     /// Passes the same field of all remaining commands to a function, which returns whether it moved the values. Returns false,
-    /// without calling it, if commands are kept or not evenly spaced.
+    /// without calling the function, if the buffer keeps its commands or the commands are not evenly spaced.
     pub(super) fn take_all<S>(
         &mut self,
         field: impl FnOnce(&mut C) -> &mut S,
@@ -553,11 +561,12 @@ impl<'r, C: Command> TypedRun<'_, 'r, C> {
     ) -> bool {
         !self.run.keeps()
             && self.run.take_all(|payload, step, count| {
-                // SAFETY: the run is one of `C`, so there is such a command, which nothing else uses.
+                // SAFETY: the commands of the run are of type `C`, so the pointer is that of a command of type `C`, which no other
+                // code uses.
                 let first = ptr::from_mut(field(unsafe { &mut *payload.cast::<C>() }));
                 let offset = first.addr() - payload.addr();
-                // SAFETY: there are `count` commands at this distance, each with such a field. They belong to the function, and are not
-                // used again if it returns true.
+                // SAFETY: `count` commands are stored at this distance, each with this field. The function has exclusive access to
+                // the fields, and they are not used again if it returns true.
                 function(unsafe { Spaced::new(payload.add(offset).cast(), step, count) })
             })
     }
@@ -583,8 +592,8 @@ impl CommandRecorder {
         self.record_list_up_to(target, command, elements, usize::MAX);
     }
 
-    /// Records a command with a list of at most `max` elements. Returns their number, or `None` if there are more: then nothing is
-    /// recorded.
+    /// Records a command with a list of at most `max` elements. Returns the number of elements. If there are more than `max`,
+    /// records nothing and returns `None`.
     pub(super) fn record_list_up_to<C: Command>(
         &mut self,
         target: Entity,
@@ -594,14 +603,14 @@ impl CommandRecorder {
     ) -> Option<usize> {
         const { assert!(C::LISTED) };
         let vtable = VTableOf::<C>::VTABLE;
-        // SAFETY: the vtable is that of `C`, whose list has such elements.
+        // SAFETY: the vtable is that of `C`, and the elements are of the type of its list.
         let count = unsafe { self.stream.push_list(vtable, target, command, elements, max) }?;
         self.commands += 1;
         Some(count)
     }
 }
 
-/// Values of a set, to be written when the coalesced batch is applied.
+/// Wraps the address of a set whose values are written when the coalesced batch is applied.
 pub(super) fn staged_set<S: ComponentSet>(values: *mut u8, owner: ValueOwner) -> StagedValue {
     StagedValue { values, write_fn: SetWriter::<S>::GIVING, owner }
 }
@@ -620,7 +629,7 @@ pub(super) fn stage_in_arena<S: ComponentSet>(arena: &mut StagingArena, set: S) 
     staged_set::<S>(values, owner)
 }
 
-/// Carrier of the function that writes sets of a type.
+/// Type with an associated constant for the function that writes sets of a type.
 struct SetWriter<S>(S);
 
 impl<S: ComponentSet> SetWriter<S> {
@@ -631,10 +640,11 @@ impl<S: ComponentSet> SetWriter<S> {
 ///
 /// # Safety
 ///
-/// - there is a set of type `S` at the address, which is not used afterwards
-/// - the place is as [`ComponentSet::write`] requires
+/// - the address is that of a set of type `S`, which is not used afterwards
+/// - the place meets the contract of [`ComponentSet::write`]
 unsafe fn write_set<S: ComponentSet>(values: *mut u8, place: RowPlace) {
-    // SAFETY: there is such a set, which is not used afterwards, and the place is as `write` requires.
+    // SAFETY: the caller says that the address is that of a set of type `S`, which is not used afterwards, and that the place meets
+    // the contract of `write`.
     unsafe { values.cast::<S>().read().write(place) }
 }
 
@@ -642,9 +652,9 @@ unsafe fn write_set<S: ComponentSet>(values: *mut u8, place: RowPlace) {
 ///
 /// # Safety
 ///
-/// - there is a set of type `S` at the address, which is not used afterwards
+/// - the address is that of a set of type `S`, which is not used afterwards
 unsafe fn drop_set<S>(values: *mut u8) {
-    // SAFETY: there is such a set, which is not used afterwards.
+    // SAFETY: the caller says that the address is that of a set of type `S`, which is not used afterwards.
     unsafe { values.cast::<S>().drop_in_place() }
 }
 

@@ -32,23 +32,23 @@ pub(crate) enum ParamAccess {
 /// A declared parameter, or a member of one.
 #[derive(Clone, Debug)]
 struct DeclaredParam {
-    /// The position in the function's signature, from 1.
+    /// The position in the function's signature, starting at 1.
     number: usize,
     name: String,
     access: ParamAccess,
-    /// The enclosing parameter sets, each with the index of the member. Members of one set are used one at a time.
+    /// The enclosing parameter sets, each with the index of the member in it. The members of one set are used one at a time.
     sets: Vec<(usize, usize)>,
 }
 
-/// The data that all parameters of a system access. Filled while the parameters are declared.
+/// The data that all parameters of a system access. It is collected while the parameters are declared.
 #[derive(Clone, Debug, Default)]
 pub struct SystemAccess {
     declared: Vec<DeclaredParam>,
     /// The number of the parameter that is being declared.
     number: usize,
-    /// The nesting of tuples. The outermost tuple is the function's parameter list.
+    /// The number of enclosing tuples. The outermost tuple is the function's parameter list.
     tuple_depth: usize,
-    /// The sets around the parameter that is being declared.
+    /// The parameter sets that enclose the parameter that is being declared.
     sets: Vec<(usize, usize)>,
     set_count: usize,
 }
@@ -59,7 +59,7 @@ impl SystemAccess {
         self.tuple_depth += 1;
     }
 
-    /// Begins the next element of a tuple. Elements of the parameter list are counted.
+    /// Begins the next element of a tuple. Elements of the outermost tuple get the next parameter number.
     pub(crate) fn next_element(&mut self) {
         if self.tuple_depth == 1 {
             self.number += 1;
@@ -71,25 +71,25 @@ impl SystemAccess {
         self.tuple_depth -= 1;
     }
 
-    /// Begins a set, with its first member.
+    /// Begins a parameter set and its first member.
     pub(crate) fn begin_set(&mut self) {
         self.sets.push((self.set_count, 0));
         self.set_count += 1;
     }
 
-    /// Continues with the next member of the innermost set.
+    /// Begins the next member of the innermost parameter set.
     pub(crate) fn next_member(&mut self) {
         if let Some((_, member)) = self.sets.last_mut() {
             *member += 1;
         }
     }
 
-    /// Ends the set that was begun last.
+    /// Ends the parameter set that was begun last.
     pub(crate) fn end_set(&mut self) {
         self.sets.pop();
     }
 
-    /// Declares the access of a parameter. Returns its index.
+    /// Declares the access of a parameter. Returns the index of the parameter.
     pub(crate) fn declare(
         &mut self,
         name: String,
@@ -97,7 +97,8 @@ impl SystemAccess {
     ) -> Result<usize, ParamConflict> {
         let (number, sets) = (self.number, self.sets.clone());
         let declared = DeclaredParam { number, name, access, sets };
-        // A system can replace the whole world or all entities, and the other members are prepared before that.
+        // A system with such a parameter can replace the whole world or all entities. The other members of the set are prepared
+        // before that.
         let is_whole = matches!(declared.access, ParamAccess::World | ParamAccess::EntitiesMut);
         if !declared.sets.is_empty() && is_whole {
             return Err(ParamConflict::in_set(&declared));
@@ -111,7 +112,7 @@ impl SystemAccess {
         Ok(self.declared.len() - 1)
     }
 
-    /// The queries that can be in use together with the one at `index`, and whether each is a lookup.
+    /// Iterates over the queries that can be in use together with the query at `index`. The flag is set for lookups.
     pub(crate) fn concurrent_queries(&self, index: usize) -> impl Iterator<Item = (&Plan, bool)> {
         let own = &self.declared[index];
         let others = self.declared.iter().enumerate().filter(move |&(at, _)| at != index);
@@ -125,7 +126,7 @@ impl SystemAccess {
 }
 
 impl DeclaredParam {
-    /// Tests whether both can be in use at the same time, which different members of one set cannot.
+    /// Tests whether both parameters can be in use at the same time. Different members of one parameter set cannot.
     fn is_concurrent_with(&self, other: &Self) -> bool {
         let excludes =
             |(one, other): (&(usize, usize), &(usize, usize))| one.0 == other.0 && one.1 != other.1;
@@ -159,7 +160,7 @@ fn refuse_conflict(left: &DeclaredParam, right: &DeclaredParam) -> Result<(), Pa
 }
 
 impl ParamAccess {
-    /// The data for which this access excludes the other, in words.
+    /// Describes the data for which two accesses conflict, or returns `None` if they do not conflict.
     fn conflicts_with(&self, other: &Self) -> Option<&'static str> {
         match self {
             Self::World => Some("the whole world"),
@@ -239,7 +240,7 @@ impl fmt::Display for ParamConflict {
 
 impl Error for ParamConflict {}
 
-/// Data of a world, as the latency order distinguishes it.
+/// Data of a world, as the order for latency distinguishes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum AccessedData {
     /// The values and enabled bits of a component.
@@ -250,7 +251,7 @@ pub(crate) enum AccessedData {
 }
 
 impl LatencyAccess<AccessedData> {
-    /// Converts the declared access of a function. With `in_jobs`, its queries run in jobs that it schedules.
+    /// Converts the declared access of a function. With `in_jobs`, the queries are used by jobs that the function schedules.
     pub(crate) fn of_params(params: &SystemAccess, in_jobs: bool) -> Self {
         let mut all = Self::default();
         for access in params.declared.iter().map(|declared| &declared.access) {
@@ -261,7 +262,7 @@ impl LatencyAccess<AccessedData> {
                 }
                 ParamAccess::Resource { ty, .. } => all.reads.push(AccessedData::Resource(*ty)),
                 ParamAccess::Ids { at_once: false } => all.writes.push(AccessedData::Ids),
-                // Struct systems are never reordered, so no other system passes the one that is read.
+                // Struct systems are never reordered, so no system is moved past the struct system that is read.
                 ParamAccess::Systems => {}
                 ParamAccess::Ids { at_once: true }
                 | ParamAccess::Jobs
@@ -273,7 +274,7 @@ impl LatencyAccess<AccessedData> {
         all
     }
 
-    /// The access of a system without declared parameters: everything.
+    /// Returns the access of a system without declared parameters, which counts as accessing everything.
     pub(crate) fn unknown() -> Self {
         Self { everything: true, ..Self::default() }
     }

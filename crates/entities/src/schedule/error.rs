@@ -12,111 +12,111 @@ use crate::error::EntityError;
 use crate::storage::OutOfMemory;
 use crate::time::TimeError;
 
-/// The result of a struct system. Function systems can return it too: `?` converts any error.
+/// The result of a struct system. Function systems can return it too. The `?` operator converts any error.
 ///
 /// The update reports an error with the name of the system, and runs the other systems.
 pub type SystemResult = Result<(), Box<dyn Error + Send + Sync>>;
 
-/// An operation on a system that was refused.
+/// Error of an operation on a system.
 #[derive(Debug, PartialEq)]
 #[non_exhaustive]
 pub enum SystemError {
     /// A0100, A0101, A0102: two parameters of a system conflict.
     Parameters {
-        /// The system.
+        /// The name of the system.
         system: String,
         /// The message of the conflict.
         conflict: String,
     },
     /// A0108: the world does not have the system.
     NoSuchSystem {
-        /// The name or id that was asked for.
+        /// The name or id that was looked up.
         system: String,
     },
     /// A0110: the target is not a group.
     NotAGroup {
-        /// The system that was to join it.
+        /// The system that was to join the group.
         what: String,
-        /// The target.
+        /// The name of the target.
         target: String,
     },
     /// A0110: a group would contain itself.
     GroupInItself {
-        /// The group.
+        /// The name of the group.
         group: String,
     },
-    /// A0111: an option is for groups, and the system is not a group.
+    /// A0111: the option is only for groups, and the system is not a group.
     OnlyForGroups {
-        /// The system.
+        /// The name of the system.
         system: String,
-        /// The option.
+        /// The name of the option.
         what: &'static str,
     },
-    /// A0097: a patch has an option about its place, and has none: it runs after each other system.
+    /// A0097: the option sets the place of a system, and the system is a patch, which runs after each other system.
     OfPatch {
-        /// The system.
+        /// The name of the system.
         system: String,
-        /// The option.
+        /// The name of the option.
         what: &'static str,
     },
-    /// A0098: an option is for functions, and the system is not a function.
+    /// A0098: the option is only for functions, and the system is not a function.
     OnlyForFunctions {
-        /// The system.
+        /// The name of the system.
         system: String,
-        /// The option.
+        /// The name of the option.
         what: &'static str,
     },
     /// A0112: `on_create` failed, and the system was not added.
     NotCreated {
-        /// The system.
+        /// The name of the system.
         system: String,
         /// The message of the error or panic.
         reason: String,
     },
     /// A0114: the world does not have the command point.
     NoSuchPoint {
-        /// The point.
+        /// The name of the point.
         point: &'static str,
     },
     /// A0116: the world already has a struct, group or point of this type.
     AlreadyThere {
-        /// The system.
+        /// The name of the system.
         system: String,
     },
     /// A0117: the world is being dropped.
     WorldEnds {
-        /// The system.
+        /// The name of the system.
         system: String,
     },
     /// A0131 to A0134: constraints on the order of creation cannot hold.
     Order {
-        /// The message.
+        /// The message about the constraints.
         message: String,
     },
     /// A0121: the time step of a group was refused.
     Rate {
-        /// The group.
+        /// The name of the group.
         group: String,
-        /// The cause.
+        /// The reason why the time step was refused.
         error: TimeError,
     },
-    /// A0129: a system to be left out of a `Bootstrap` was never marked with `#[system]`.
+    /// A0129: a system that a `Bootstrap` leaves out is not marked with `#[system]`.
     NoAutoSystem {
         /// The path of the system.
         path: String,
     },
     /// A0129: two functions are marked with `#[bootstrap]`.
     TwoBootstraps {
-        /// The path of one of them.
+        /// The path of one function.
         first: &'static str,
-        /// The path of the other.
+        /// The path of the other function.
         second: &'static str,
     },
-    /// A0150: the system was removed, but failed in `on_stop_running`, `on_destroy` or its drop.
+    /// A0150: the system was removed, but failed in `on_stop_running` or `on_destroy`, or panicked when it was dropped.
     FailedToEnd {
-        /// The system.
+        /// The name of the system.
         system: String,
-        /// The errors of it and of the systems that were removed with it.
+        /// The errors of the system and of the systems that were removed with it.
         errors: String,
     },
 }
@@ -208,44 +208,44 @@ pub enum SystemFault {
     },
     /// A0106: the system returned an error.
     Failed {
-        /// The message of the error.
+        /// The message of the error that the system returned.
         message: String,
     },
-    /// A0103: the world does not have a resource of its parameters.
+    /// A0103: the world does not have a resource that the system's parameters need.
     NoResource {
-        /// The resource.
+        /// The name of the type of the resource.
         resource: &'static str,
     },
     /// A0104: a [`Single`](crate::Single) matches no entity, or more than one.
     NotSingle {
-        /// The parameter.
+        /// The name of the type of the parameter.
         query: String,
         /// The number of matches.
         found: usize,
     },
-    /// A0118: the world does not have the system of a [`SystemData`](crate::SystemData), or it is being updated.
+    /// A0118: the world does not have the system of a [`SystemData`](crate::SystemData), or that system is being updated.
     NoData {
-        /// The system.
+        /// The name of the system.
         system: &'static str,
     },
     /// A0114: the world does not have the point of a [`CommandsAt`](crate::CommandsAt).
     NoPoint {
-        /// The point.
+        /// The name of the point.
         point: &'static str,
     },
     /// There is not enough memory to copy chunks that are shared with a fork.
     Memory(OutOfMemory),
-    /// A0078: playback of its commands failed.
+    /// A0078: playback of the system's commands failed.
     Playback(CommandError),
-    /// A0113: playback of buffers failed, each with the name of the recording system.
+    /// A0113: playback of buffers at a command point failed. Each error has the name of the recording system.
     Commands(Vec<(Arc<str>, String)>),
     /// A0107: a job of the system failed.
     Job(JobFailed),
-    /// A0107: a job over the world failed that no system scheduled.
+    /// A0107: a job over entities of the world failed, and no system scheduled the job.
     JobOfWorld(JobFailed),
-    /// A0097, A0123 to A0128: constraints on the order of its children cannot hold.
+    /// A0097, A0123 to A0128: constraints on the order of the group's systems cannot hold.
     Order {
-        /// The message.
+        /// The message about the constraints.
         message: String,
     },
     /// A0120: the time step of the update is invalid.
@@ -261,7 +261,7 @@ pub enum SystemFault {
 }
 
 impl SystemFault {
-    /// Tests whether the fault kept the system from being called.
+    /// Tests whether the fault prevented the call of the system.
     pub(crate) fn is_before_run(&self) -> bool {
         matches!(
             self,
@@ -399,7 +399,7 @@ impl fmt::Display for UpdateError {
 
 impl Error for UpdateError {}
 
-/// All errors of an update, in the order in which they happened. The other systems ran.
+/// All errors of an update, in the order in which they occurred. The other systems ran.
 #[derive(Clone, Debug)]
 pub struct UpdateErrors(pub(crate) Vec<UpdateError>);
 
@@ -435,7 +435,6 @@ impl fmt::Display for UpdateErrors {
 
 impl Error for UpdateErrors {}
 
-/// The message of A0114.
 /// Writes a message with a prefix between its code and its text.
 fn fmt_with_prefix(f: &mut fmt::Formatter<'_>, message: &str, prefix: &str) -> fmt::Result {
     let (code, text) = message.split_once(": ").unwrap_or(("", message));
@@ -466,7 +465,7 @@ impl From<EntityError> for SystemFault {
     }
 }
 
-/// The message of a panic.
+/// Returns the message of a panic.
 pub(crate) fn panic_message(payload: &(dyn std::any::Any + Send)) -> String {
     match (payload.downcast_ref::<&str>(), payload.downcast_ref::<String>()) {
         (Some(message), _) => (*message).to_owned(),

@@ -1,6 +1,6 @@
-//! Parts of the system table that do not name worlds: ids of systems, their order, rates, access and errors.
+//! Parts of the system table that do not depend on worlds: ids of systems, their order, rates, access and errors.
 //!
-//! `world` has the table, `system` runs the systems.
+//! `world` has the system table. `system` runs the systems.
 
 mod access;
 mod error;
@@ -24,7 +24,7 @@ pub(crate) use requirements::{RequiredQuery, Requirements};
 
 /// Identifies a system of a world. Returned by [`World::add_system`](crate::World::add_system).
 ///
-/// It is valid in one world, until the system is removed; no later system gets the same id. Unity's `SystemHandle`.
+/// An id is valid in one world until the system is removed. No later system gets the same id. Unity's `SystemHandle`.
 ///
 /// # Examples
 ///
@@ -41,8 +41,8 @@ pub(crate) use requirements::{RequiredQuery, Requirements};
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SystemId {
-    /// The slot's index in the lower half, its generation in the upper. Two fields are passed in registers, three would be
-    /// passed in memory, and ids are passed for each system that runs.
+    /// The slot's index in the lower half, its generation in the upper half. Ids are passed to functions for each system that runs:
+    /// an id with the two fields of this struct is passed in registers, one with three fields would be passed in memory.
     place: u64,
     pub(crate) world: u32,
 }

@@ -52,7 +52,7 @@ impl Points {
         &mut self.list[place as usize]
     }
 
-    /// The number of points.
+    /// Returns the number of points.
     pub(crate) fn count(&self) -> u32 {
         self.list.len() as u32
     }
@@ -72,7 +72,7 @@ impl Points {
         Ok(point.spare.pop().unwrap_or_else(|| EntityCommandBuffer::new().named("commands")))
     }
 
-    /// Lets a buffer wait for its point, or reuses it if it is empty.
+    /// Adds a buffer to those that wait for its point, or keeps it for reuse if it is empty.
     pub(crate) fn push(
         &mut self,
         place: u32,
@@ -81,7 +81,7 @@ impl Points {
     ) {
         let point = &mut self.list[place as usize];
         if buffer.is_empty() && !buffer.is_in_use() {
-            // The next user of the buffer starts with the default.
+            // The next user of the buffer expects the default setting.
             buffer.set_should_play(true);
             point.spare.push(buffer);
         } else {

@@ -1,4 +1,4 @@
-//! Rate managers: the number and the time of the updates of a group.
+//! Rate managers, which decide the number and the times of a group's updates.
 
 #[cfg(test)]
 mod tests;
@@ -16,7 +16,7 @@ use crate::time::{Time, TimeError};
 ///
 /// # Examples
 ///
-/// Every second update of the world:
+/// A group that updates in every second update of the world:
 ///
 /// ```
 /// use ancho_entities::{RateManager, RateTurn, Time};
@@ -35,13 +35,13 @@ use crate::time::{Time, TimeError};
 /// assert_eq!(EverySecond.next_update(RateTurn { updates: 1, ..turn }), None);
 /// ```
 pub trait RateManager: Send {
-    /// Returns the time of the group's next update, or `None` if its turn is over.
+    /// Returns the time of the group's next update, or `None` to end the group's turn.
     ///
-    /// Called again after each update of the group, until it returns `None`.
+    /// The method is called again after each update of the group, until it returns `None`.
     fn next_update(&mut self, turn: RateTurn) -> Option<Time>;
 
-    /// Returns whether idle turns count, in which the group has no systems except points without waiting commands. If not,
-    /// the group is skipped in such a turn.
+    /// Returns whether the manager counts idle turns. In an idle turn, the group has no systems other than points without waiting
+    /// commands. If this method returns false, the group is skipped in idle turns.
     fn counts_idle_turns(&self) -> bool {
         true
     }
@@ -66,13 +66,13 @@ pub trait RateManager: Send {
 pub struct RateTurn {
     /// The time of the enclosing group.
     pub time: Time,
-    /// The longest time step that an update of the world can have, in seconds.
+    /// The maximum time step of an update of the world, in seconds.
     pub maximum_delta: f64,
-    /// The number of updates of the group in this turn.
+    /// The number of updates of the group in this turn so far.
     pub updates: u32,
 }
 
-/// The allowed time steps, in seconds.
+/// The range of time steps, in seconds. Other time steps are clamped.
 const TIMESTEPS: std::ops::RangeInclusive<f64> = 0.0001..=10.0;
 
 fn clamp_timestep(seconds: f64) -> Result<f64, TimeError> {
@@ -82,10 +82,10 @@ fn clamp_timestep(seconds: f64) -> Result<f64, TimeError> {
     Ok(seconds.clamp(*TIMESTEPS.start(), *TIMESTEPS.end()))
 }
 
-/// One update of the group per update of the world, with a fixed time step and a clock of its own.
+/// Rate manager with one update of the group per update of the world, with a fixed time step and its own clock.
 ///
-/// The clock begins at zero and is independent of the world's: if the world updates faster than the step, the group's time
-/// runs faster, too. Useful for lockstep, where one update is one step. Unity's `FixedRateSimpleManager`.
+/// The clock begins at zero and is independent of the world's time. If the world updates faster than the time step, the group's
+/// time runs faster than the world's. Use it for lockstep, where one update is one step. Unity's `FixedRateSimpleManager`.
 ///
 /// # Examples
 ///
@@ -142,7 +142,7 @@ impl RateManager for FixedRateSimple {
 
     fn set_timestep(&mut self, seconds: f64) -> Result<(), TimeError> {
         let timestep = clamp_timestep(seconds)?;
-        // The next update is one step after the last, so the step that was already added is replaced.
+        // The next update is one new step after the last update, so the old step, which was already added, is replaced.
         if self.next > 0.0 {
             self.next += timestep - self.timestep;
         }
@@ -151,11 +151,11 @@ impl RateManager for FixedRateSimple {
     }
 }
 
-/// As many updates of the group with a fixed time step as the time of the world has room for.
+/// Rate manager with a fixed time step, and as many updates of the group as fit into the world's time.
 ///
-/// The first update is at zero. Each later one is a step after it, as soon as the world's time reaches it: none in a fast
-/// update of the world, several in a slow one. After a long pause it catches up gradually: one update of the world has at
-/// most as many as fit into the world's longest time step. Unity's `FixedRateCatchUpManager`.
+/// The first update is at time zero, and each later update is one step after the one before. An update runs as soon as the world's
+/// time reaches it: none in a fast update of the world, several in a slow one. After a long pause, the group catches up gradually:
+/// an update of the world has at most as many group updates as fit into its maximum time step. Unity's `FixedRateCatchUpManager`.
 ///
 /// # Examples
 ///
@@ -174,10 +174,10 @@ impl RateManager for FixedRateSimple {
 #[derive(Clone, Debug)]
 pub struct FixedRateCatchUp {
     timestep: f64,
-    /// The time of the last update, or of the first if there was none.
+    /// The time of the last update, or of the first update if there was none yet.
     last: f64,
     started: bool,
-    /// The latest time of this turn.
+    /// The latest time that an update of this turn can have.
     limit: f64,
 }
 
@@ -202,7 +202,7 @@ impl FixedRateCatchUp {
         Ok(Self { timestep, last: 0.0, started: false, limit: 0.0 })
     }
 
-    /// Sets the time of the first update, for a group that begins late and must not catch up.
+    /// Sets the time of the first update. Use it for a group that starts late and must not catch up.
     ///
     /// # Examples
     ///
@@ -226,11 +226,11 @@ impl RateManager for FixedRateCatchUp {
             self.limit = self.last + turn.maximum_delta.max(self.timestep);
         }
         if self.started {
-            // The sum is compared, not the difference: a world that is updated by exactly one step adds the same numbers in
-            // the same order, and has exactly one update each time.
+            // Compares the sum, not the difference: a world that is updated by exactly one step adds the same numbers in the same
+            // order, and so has exactly one update of the group each time.
             let next = self.last + self.timestep;
             let reached = turn.time.elapsed().min(self.limit);
-            // A step that is too small to change so late a time would loop forever.
+            // If the step is too small to change the sum, the loop would not end.
             if next > reached || next <= self.last {
                 return None;
             }
@@ -250,11 +250,11 @@ impl RateManager for FixedRateCatchUp {
     }
 }
 
-/// At most one update of the group per update of the world, after a minimum of real time.
+/// Rate manager with at most one update of the group per update of the world, after a minimum interval of real time.
 ///
-/// The group's `delta` is the time since its last update, its `elapsed` that of the world. Use it for work that must not run
-/// too often, such as drawing a map, and **not** for results that must be the same in each run: it depends on the speed of
-/// the machine. While the group is idle, the clock is not read. Unity's `VariableRateManager`.
+/// The group's `delta` is the time since its last update, and its `elapsed` is that of the world. Use it for work that must not run
+/// too often, such as drawing a map. Do **not** use it for results that must be the same in each run, because it depends on the
+/// speed of the machine. While the group is idle, the clock is not read. Unity's `VariableRateManager`.
 ///
 /// # Examples
 ///
@@ -273,7 +273,7 @@ impl RateManager for FixedRateCatchUp {
 /// ```
 pub struct VariableRate {
     interval: Duration,
-    /// `None` means the world's time.
+    /// The clock. `None` means the world's time.
     clock: Option<Box<dyn FnMut() -> Duration + Send>>,
     last: Option<Duration>,
 }
@@ -292,7 +292,7 @@ impl VariableRate {
         Self { interval, clock, last: None }
     }
 
-    /// Sets the clock: a function that returns the time since a fixed moment.
+    /// Sets the clock, a function that returns the time since a fixed moment.
     #[must_use = "the rate manager itself does not change"]
     pub fn with_clock(self, clock: impl FnMut() -> Duration + Send + 'static) -> Self {
         Self { clock: Some(Box::new(clock)), ..self }
@@ -300,7 +300,7 @@ impl VariableRate {
 }
 
 impl Default for VariableRate {
-    /// 66 milliseconds between two updates.
+    /// Creates a manager with 66 milliseconds between two updates.
     fn default() -> Self {
         Self::new(Self::INTERVAL)
     }

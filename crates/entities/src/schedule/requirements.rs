@@ -6,22 +6,22 @@ use crate::query::{QueryDescriptor, SystemQuery};
 /// The queries that have to match for a system to run.
 #[derive(Default)]
 pub(crate) struct Requirements {
-    /// All of them have to match.
+    /// Queries that all have to match.
     pub(crate) all: Vec<RequiredQuery>,
-    /// One of them has to match.
+    /// Queries of which at least one has to match.
     pub(crate) any: Vec<RequiredQuery>,
-    /// One of the system's own queries has to match, if both lists are empty.
+    /// Set if one of the system's own queries has to match. Has no effect unless both lists are empty.
     pub(crate) matching: bool,
 }
 
-/// A required query. It is resolved in the world that the system is added to.
+/// A required query. It is resolved in the world to which the system is added.
 pub(crate) enum RequiredQuery {
     Pending(QueryDescriptor),
     Resolved(SystemQuery),
 }
 
 impl RequiredQuery {
-    /// Resolves the query, whose types may be registered by user code.
+    /// Resolves the query. Registering its types may run user code.
     fn resolve(&mut self, entities: &EntityManager) -> &mut SystemQuery {
         if let Self::Pending(query) = self {
             *self = Self::Resolved(SystemQuery::of_description(entities, query));
@@ -38,7 +38,7 @@ impl RequiredQuery {
 }
 
 impl Requirements {
-    /// Creates all queries in the world that the system is added to.
+    /// Resolves all queries in the world to which the system is added.
     pub(crate) fn resolve(&mut self, entities: &EntityManager) {
         let queries = self.all.iter_mut().chain(&mut self.any);
         queries.for_each(|query| _ = query.resolve(entities));

@@ -9,7 +9,7 @@ use crate::schedule::{LatencyAccess, SystemError, SystemId, SystemTarget};
 use crate::world::{Children, ErasedSystem, Flags, Profile, Record, SystemKind, World, no_such};
 
 impl World {
-    /// Adds a system: a function, a struct, a group or a command point. [`IntoSystem`] has its options.
+    /// Adds a system: a function, a struct, a group or a command point. Options are set by the methods of [`IntoSystem`].
     ///
     /// A system that is added during an update runs in the next one.
     ///
@@ -51,10 +51,10 @@ impl World {
     ///
     /// # Errors
     ///
-    /// In these cases the system was not added:
+    /// In the following cases the system is not added:
     ///
     /// - A0097: a patch has an option about its place
-    /// - A0098, A0111: an option is for functions or groups, and this is not one
+    /// - A0098, A0111: the system has an option that is only for functions or only for groups
     /// - A0100, A0101, A0102: two parameters conflict
     /// - A0110: the world does not have the group
     /// - A0112: `on_create` failed
@@ -107,7 +107,7 @@ impl World {
         self.systems.slot(id).is_some()
     }
 
-    /// Finds a system by its function, type or name. Of several, returns the one that was added first.
+    /// Finds a system by its function, type or name. If several systems match, returns the one that was added first.
     ///
     /// The built-in groups and points exist from the first call that adds a system or changes one of them.
     ///
@@ -127,7 +127,7 @@ impl World {
         self.systems.find(&target.into_target())
     }
 
-    /// Returns a struct system, unless the world does not have it or it is being updated.
+    /// Returns a struct system, or `None` if the world does not have it or if it is being updated.
     ///
     /// # Examples
     ///
@@ -136,7 +136,7 @@ impl World {
         self.systems.data_of(self.systems.find_type::<S>()?)
     }
 
-    /// Returns a struct system mutably, unless the world does not have it or it is being updated.
+    /// Returns a struct system mutably, or `None` if the world does not have it or if it is being updated.
     ///
     /// # Examples
     ///
@@ -181,7 +181,7 @@ impl World {
         if let Some(system) = system {
             self.create_system(id, system, &name, in_jobs)?;
         }
-        // `on_create` may have put it in another group, or removed its group.
+        // `on_create` may have moved the system to another group, or removed its group.
         if is_patch {
             self.join_patches(id);
         } else if let Some(group) = self.systems.record(id).and_then(|record| record.group) {
@@ -232,7 +232,7 @@ impl World {
         }
     }
 
-    /// The group that a new system joins. `None` for a patch, and for the root.
+    /// Returns the group that a new system joins, or `None` for a patch and for the root group.
     fn group_of_new(&self, builder: &mut SystemBuilder) -> Result<Option<SystemId>, SystemError> {
         if builder.is_patch {
             return Ok(None);
@@ -251,7 +251,7 @@ impl World {
         Ok(group)
     }
 
-    /// Puts a system in the table. Returns the function or struct, which is not in its slot yet.
+    /// Inserts a system into the table. Returns the function or struct, which is not in its slot yet.
     fn insert_built(
         &mut self,
         builder: SystemBuilder,
@@ -323,7 +323,7 @@ impl World {
                 return Err(SystemError::NotCreated { system: name.to_string(), reason });
             }
         };
-        // Without a slot, `on_create` has replaced the world by another one.
+        // If the slot is missing, `on_create` has replaced the world by another one.
         let slot = self.systems.slot_mut(id).ok_or_else(|| no_such(&format!("`{name}`")))?;
         slot.flags.set(Flags::SYSTEMS_UNREACHABLE, !system.reaches_systems());
         slot.system = Some(system);

@@ -1,4 +1,4 @@
-//! The settings of a system before it is added, and the ways to name a system.
+//! Settings of a system before it is added, and types that name a system.
 
 use std::any::{TypeId, type_name};
 use std::fmt;
@@ -12,17 +12,18 @@ use crate::schedule::{RateManager, RequiredQuery, Requirements, SystemId, System
 use crate::world::ErasedSystem;
 
 /// A value that can be added to a world as a system: a function, a [struct](crate::System), a [group](crate::SystemGroup) or a
-/// [command point](crate::CommandPoint). Its methods set options, and return a [`SystemBuilder`].
+/// [command point](crate::CommandPoint). The methods set options, and return a [`SystemBuilder`].
 ///
-/// A function returns nothing, a `Result<(), E>`, or the `Result<JobHandle, E>` of a job that it scheduled. The update reports
-/// an error with the name of the system, and so does the next update if the job fails. The world knows jobs over entities by
-/// itself; it knows a job that was scheduled by a [`&JobScheduler`](ancho_jobs::JobScheduler) if its handle is returned.
+/// A function returns nothing, a `Result<(), E>`, or the `Result<JobHandle, E>` of a job that it scheduled. The update reports an
+/// error with the name of the system. If the job fails, the next update reports that. The world tracks jobs over entities
+/// automatically. It tracks a job that was scheduled with a [`&JobScheduler`](ancho_jobs::JobScheduler) only if the system returns
+/// its handle.
 ///
 /// Options that name another system take a function, group or point, a value of a struct system,
-/// [`system_type::<S>()`](crate::system_type), a name (`&str`), or a [`SystemId`]. A function means all systems of this function,
-/// a name all systems with this name.
+/// [`system_type::<S>()`](crate::system_type), a name (`&str`), or a [`SystemId`]. A function names all systems of this function. A
+/// `&str` names all systems with this name.
 ///
-/// The marker is inferred.
+/// The type parameter `Marker` is inferred.
 ///
 /// # Examples
 ///
@@ -85,7 +86,7 @@ pub trait IntoSystem<Marker>: Sized {
         self.built(|builder| builder.name = name.into())
     }
 
-    /// Puts the system in a group. The default is [`Simulation`](crate::Simulation), also for groups.
+    /// Puts the system in a group. The default is [`Simulation`](crate::Simulation), for groups too.
     ///
     /// # Examples
     ///
@@ -158,18 +159,18 @@ pub trait IntoSystem<Marker>: Sized {
         self.built(|builder| builder.after.push(other.into_target()))
     }
 
-    /// Creates the system before another one that is [added with it](crate::World::add_systems), or later.
+    /// Creates the system before another system that is added later, or by the [same call](crate::World::add_systems).
     ///
-    /// It is an error if the world already has the other system (A0133). The order of updates is set by
+    /// It is an error if the world already has the other system (A0133). This option does not change the order of updates: see
     /// [`before`](Self::before). Unity's `CreateBefore`.
     fn create_before<M>(self, other: impl IntoSystemTarget<M>) -> SystemBuilder {
         self.built(|builder| builder.create_before.push(other.into_target()))
     }
 
-    /// Creates the system after another one that is [added with it](crate::World::add_systems), or that the world has.
+    /// Creates the system after another system that the world has, or that the [same call](crate::World::add_systems) adds.
     ///
-    /// It is an error if there is no such system (A0132). The order of updates is set by [`after`](Self::after). Unity's
-    /// `CreateAfter`.
+    /// It is an error if there is no such system (A0132). This option does not change the order of updates: see
+    /// [`after`](Self::after). Unity's `CreateAfter`.
     fn create_after<M>(self, other: impl IntoSystemTarget<M>) -> SystemBuilder {
         self.built(|builder| builder.create_after.push(other.into_target()))
     }
@@ -214,7 +215,7 @@ pub trait IntoSystem<Marker>: Sized {
         self.built(|builder| builder.last = true)
     }
 
-    /// Enables or disables the system. [`World::set_system_enabled`](crate::World::set_system_enabled) changes it later.
+    /// Enables or disables the system. To change it later, use [`World::set_system_enabled`](crate::World::set_system_enabled).
     ///
     /// # Examples
     ///
@@ -237,7 +238,7 @@ pub trait IntoSystem<Marker>: Sized {
         self.built(|builder| builder.enabled = enabled)
     }
 
-    /// Runs the system only while the query matches an entity. If called several times, all queries have to match.
+    /// Runs the system only while the query matches an entity. If this method is called several times, all queries have to match.
     ///
     /// Only components count: enabled bits, changes and shared values are ignored. Unity's `RequireForUpdate`.
     ///
@@ -292,7 +293,8 @@ pub trait IntoSystem<Marker>: Sized {
         self.built(|builder| builder.requirements.any.push(RequiredQuery::Pending(query)))
     }
 
-    /// Runs a function only while one of its own queries matches, unless another query is [required](Self::require).
+    /// Runs a function system only while one of its own queries matches. Has no effect if another query is
+    /// [required](Self::require).
     ///
     /// It is an error for other systems (A0098). Unity's `RequireMatchingQueriesForUpdate`.
     ///
@@ -320,11 +322,11 @@ pub trait IntoSystem<Marker>: Sized {
         self.built(|builder| builder.requirements.matching = true)
     }
 
-    /// Runs the system after each other system and each point, instead of at one place. Patches run in the order in which they
-    /// were added, and do not run after groups or other patches.
+    /// Runs the system after each other system and each point, instead of once per update. Patches run in the order in which they
+    /// were added. They do not run after groups or after other patches.
     ///
-    /// A patch is in no group. `in_group`, `before`, `after`, `first` and `last` are errors for it, and so is an order relative to
-    /// it (A0097). The order of its creation can be set.
+    /// A patch is in no group. It is an error to use `in_group`, `before`, `after`, `first` or `last` for a patch, or to order
+    /// another system relative to a patch (A0097). `create_before` and `create_after` are allowed.
     ///
     /// # Examples
     ///
@@ -359,7 +361,7 @@ pub trait IntoSystem<Marker>: Sized {
         self.built(|builder| builder.is_patch = true)
     }
 
-    /// Sets the rate manager of a group. [`World::set_rate`](crate::World::set_rate) changes it later.
+    /// Sets the rate manager of a group. To change it later, use [`World::set_rate`](crate::World::set_rate).
     fn rate(self, rate: impl RateManager + 'static) -> SystemBuilder {
         self.built(|builder| builder.rate = Some(Box::new(rate)))
     }
@@ -369,15 +371,15 @@ pub trait IntoSystem<Marker>: Sized {
         self.built(|builder| builder.unsorted = true)
     }
 
-    /// Declares that a function uses its queries in jobs that it schedules, without waiting for them.
+    /// Declares that the jobs of a function system use its queries, and that the function does not wait for these jobs.
     ///
-    /// Only the [order for latency](crate::World::order_systems_for_latency) depends on it: a wrong declaration makes that order
-    /// worse, and has no other effect. It is an error for systems that are not functions (A0098).
+    /// The declaration only affects the [order for latency](crate::World::order_systems_for_latency). A wrong declaration makes
+    /// that order worse, and has no other effect. It is an error for systems that are not functions (A0098).
     fn in_jobs(self) -> SystemBuilder {
         self.built(|builder| builder.in_jobs = true)
     }
 
-    /// Converts the system, and sets an option.
+    /// Converts the system into a builder, and sets an option.
     #[doc(hidden)]
     fn built(self, set: impl FnOnce(&mut SystemBuilder)) -> SystemBuilder {
         let mut builder = self.into_builder();
@@ -386,7 +388,7 @@ pub trait IntoSystem<Marker>: Sized {
     }
 }
 
-/// A system that has not been added yet, with its options. Made by the methods of [`IntoSystem`].
+/// A system that has not been added yet, with its options. Created by the methods of [`IntoSystem`].
 #[must_use = "nothing is added until `World::add_system`"]
 pub struct SystemBuilder {
     pub(super) kind: BuilderKind,
@@ -417,7 +419,7 @@ pub(super) enum BuilderKind {
 }
 
 impl SystemBuilder {
-    /// Tests whether the target names this system, which has no id yet.
+    /// Tests whether a target names this system, which has no id yet.
     pub(super) fn is_named_by(&self, target: &SystemTarget) -> bool {
         match target {
             SystemTarget::Type(id, _) => *id == self.type_id,
@@ -454,19 +456,19 @@ impl fmt::Debug for SystemBuilder {
     }
 }
 
-/// The marker of functions.
+/// Marker of functions in [`IntoSystem`].
 #[derive(Debug)]
 pub struct IsFunction;
 
-/// The marker of structs.
+/// Marker of structs in [`IntoSystem`].
 #[derive(Debug)]
 pub struct IsStruct;
 
-/// The marker of groups.
+/// Marker of groups in [`IntoSystem`].
 #[derive(Debug)]
 pub struct IsGroup;
 
-/// The marker of command points.
+/// Marker of command points in [`IntoSystem`].
 #[derive(Debug)]
 pub struct IsPoint;
 
@@ -524,15 +526,15 @@ impl IntoSystem<Self> for SystemBuilder {
 
 /// A value that names systems: a function, a group, a point, a struct system, `system_type`, a name or an id.
 ///
-/// The marker is inferred.
+/// The type parameter `Marker` is inferred.
 pub trait IntoSystemTarget<Marker> {
     /// Converts the value into a target.
     #[doc(hidden)]
     fn into_target(self) -> SystemTarget;
 }
 
-/// Names the system of a type, for [`before`](IntoSystem::before), [`World::find_system`](crate::World::find_system) and others,
-/// where no value of the type is at hand.
+/// Names the system of a type, for [`before`](IntoSystem::before), [`World::find_system`](crate::World::find_system) and other
+/// methods. Use it if there is no value of the type.
 ///
 /// # Examples
 ///
@@ -561,7 +563,7 @@ pub fn system_type<S: 'static>() -> SystemTarget {
     SystemTarget::Type(TypeId::of::<S>(), type_name::<S>())
 }
 
-/// The marker of functions and types.
+/// Marker of functions and types in [`IntoSystemTarget`].
 #[derive(Debug)]
 pub struct ByType;
 

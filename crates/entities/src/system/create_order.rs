@@ -7,9 +7,9 @@ use super::builder::{IntoSystem, SystemBuilder};
 use crate::schedule::{OrderError, OrderItem, SystemError, SystemId, SystemTarget, sort};
 use crate::world::{Systems, World};
 
-/// Systems that are added together: a tuple of up to 16, or a list of builders.
+/// Systems that are added together: a tuple of up to 16 systems, or a list of builders.
 ///
-/// The marker is inferred.
+/// The type parameter `Marker` is inferred.
 pub trait IntoSystems<Marker> {
     /// Returns the systems in the order in which they are written.
     #[doc(hidden)]
@@ -22,7 +22,7 @@ impl IntoSystems<()> for Vec<SystemBuilder> {
     }
 }
 
-/// Implements the trait for the tuple of these systems and markers, and for shorter ones.
+/// Implements [`IntoSystems`] for the tuple of these systems and markers, and for shorter tuples.
 macro_rules! implement {
     () => {};
     ($system:ident $marker:ident, $($systems:ident $markers:ident,)*) => {
@@ -50,10 +50,10 @@ implement!(
 impl World {
     /// Adds several systems. Returns their ids in the order in which the systems are written.
     ///
-    /// They are created in the written order, with two exceptions: groups are created before their members, and
-    /// [`create_before`](IntoSystem::create_before) and [`create_after`](IntoSystem::create_after) are respected. Updates
-    /// run as if the systems had been added one by one: the order of creation does not change the order of updates. Systems
-    /// are destroyed in the reverse order of creation.
+    /// Systems are created in the written order, with two exceptions: groups are created before their members, and
+    /// [`create_before`](IntoSystem::create_before) and [`create_after`](IntoSystem::create_after) are respected. The order of
+    /// creation does not change the order of updates, which is the same as if the systems had been added one by one. Systems are
+    /// destroyed in the reverse order of creation.
     ///
     /// # Panics
     ///
@@ -108,8 +108,8 @@ impl World {
     ///
     /// # Errors
     ///
-    /// If creation constraints cannot hold (A0131 to A0134), or a system cannot be [added](Self::try_add_system). Then no
-    /// system was added: those before it are removed again, in reverse order.
+    /// If creation constraints cannot hold (A0131 to A0134), or a system cannot be [added](Self::try_add_system). Then no system
+    /// was added: systems that were created before the error are removed again, in reverse order.
     pub fn try_add_systems<M>(
         &mut self,
         systems: impl IntoSystems<M>,
@@ -172,7 +172,7 @@ impl Systems {
         sort("", &items, &|_| None).map_err(OrderError::of_creation)
     }
 
-    /// Sorts the new systems of each group by the order in `ids`, so that they run as if they had been added in it.
+    /// Sorts the new systems of each group by the order in `ids`, so that they run as if they had been added in this order.
     fn put_as_written(&mut self, ids: &[SystemId]) {
         let positions: Positions = ids.iter().enumerate().map(|(at, &id)| (id, at)).collect();
         let group_of = |&id: &SystemId| self.record(id)?.group;
@@ -195,7 +195,7 @@ impl Systems {
 /// The position of each system among those that are added together.
 type Positions = HashMap<SystemId, usize, FixedState>;
 
-/// Sorts the systems of a list that have a position. Others keep their places.
+/// Sorts the systems of a list that have a position. Other systems keep their places.
 fn put_in_order(list: &mut [SystemId], positions: &Positions) {
     let mut own: Vec<_> = list.iter().copied().filter(|id| positions.contains_key(id)).collect();
     own.sort_unstable_by_key(|id| positions.get(id));

@@ -1,8 +1,8 @@
 //! Fast path: consecutive function systems that cannot access the system table.
 //!
-//! Most systems are functions without access to the system table. Flags that were tested before such a function runs stay
-//! valid, so they are not tested again after it, and functions do not have to leave their slots. Instead the whole slot list
-//! is moved out of the world while a stretch of them runs, and panics are caught once for the stretch.
+//! Most systems are functions without access to the system table. Such a function cannot change flags that were tested before it
+//! runs, so the flags are not tested again after it, and the function does not have to be moved out of its slot. Instead the whole
+//! slot list is moved out of the world while a sequence of such functions runs, and panics are caught once for the sequence.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -11,8 +11,8 @@ use crate::schedule::{RateTurn, SystemFault, SystemId};
 use crate::world::{Flags, Outcome, SystemSlot, World};
 
 impl World {
-    /// Updates systems while they are on the fast path, or idle. Returns their count. The next system, if there is one,
-    /// needs the slow path.
+    /// Updates consecutive systems that are idle or can run on the fast path. Returns the number of these systems. The next system,
+    /// if there is one, needs the slow path.
     pub(super) fn run_fast_path(&mut self, sorted: &[SystemId]) -> usize {
         let systems = &self.systems;
         if systems.profiles || !systems.patches.is_empty() || systems.watcher.is_some() {
@@ -34,7 +34,7 @@ impl World {
         count
     }
 
-    /// Ends the update of the system that failed, which is the last of the stretch.
+    /// Ends the update of a failed system, which is the last one of the sequence.
     #[cold]
     fn fail_on_fast_path(
         &mut self,
@@ -53,7 +53,8 @@ impl World {
         self.start_jobs(id);
     }
 
-    /// Updates the systems. Each is counted before it runs: if one fails, it is the last that was counted.
+    /// Updates systems until one needs the slow path. `count` includes each system before it runs, so a failed system is the last
+    /// one counted.
     #[inline]
     fn run_consecutive(
         &mut self,
@@ -88,7 +89,7 @@ impl World {
         Ok(())
     }
 
-    /// Tests whether a group is idle, and has a rate that does not count idle turns.
+    /// Tests whether a group is idle and has a rate manager that does not count idle turns.
     pub(super) fn skips_idle_turn(&mut self, id: SystemId) -> bool {
         if !self.is_idle(&self.systems.slots, id) {
             return false;
@@ -137,7 +138,7 @@ impl World {
         point.is_some_and(|point| self.systems.points.is_idle(point))
     }
 
-    /// Updates an idle system: the rate manager of a group counts its turns.
+    /// Updates an idle system. If it is a group, its rate manager counts the turns.
     #[inline]
     fn run_idle(&mut self, slots: &mut [SystemSlot], id: SystemId) -> Outcome {
         let Some(slot) = slots.get_mut(id.index() as usize) else { return Ok(()) };

@@ -16,9 +16,9 @@ use crate::world::{ErasedSystem, Outcome, World};
 
 /// The return type of a function system: nothing, or a `Result` whose error the update reports with the name of the system.
 ///
-/// A system can return the handle of a job. The next update waits for the job, and reports with the name of the system if it
-/// failed. The world knows jobs over entities by itself; it knows a job that was scheduled by a
-/// [`&JobScheduler`](ancho_jobs::JobScheduler) if its handle is returned.
+/// A system can return the handle of a job. The next update waits for the job, and reports its failure with the name of the system.
+/// The world tracks jobs over entities automatically. It tracks a job that was scheduled with a
+/// [`&JobScheduler`](ancho_jobs::JobScheduler) only if the system returns its handle.
 ///
 /// # Examples
 ///
@@ -53,7 +53,7 @@ use crate::world::{ErasedSystem, Outcome, World};
             can be displayed"
 )]
 pub trait SystemOutput {
-    /// Returns the job that the world tracks, if there is one, or the message of the error.
+    /// Returns the handle of the job that the world tracks, if there is one, or the message of the error.
     ///
     /// # Errors
     ///
@@ -69,7 +69,7 @@ impl SystemOutput for () {
     }
 }
 
-/// The never type: an unfinished system ends in `todo!()`.
+/// Output of an unfinished system, which ends in `todo!()`: the never type.
 #[expect(private_interfaces, reason = "it is the way to name a type, and not a type")]
 impl SystemOutput for <fn() -> ! as Returns>::Output {
     fn into_result(self) -> Result<Option<JobHandle>, String> {
@@ -77,7 +77,7 @@ impl SystemOutput for <fn() -> ! as Returns>::Output {
     }
 }
 
-/// Names the never type, which has no stable name.
+/// Trait to name the never type, which has no stable name.
 trait Returns {
     type Output;
 }
@@ -109,7 +109,7 @@ impl<E: fmt::Display> SystemOutput for Result<JobHandle, E> {
 
 /// A function or closure whose parameters are [`SystemParam`]s.
 ///
-/// The marker is inferred. It distinguishes functions by their parameters.
+/// The type parameter `Marker` is inferred. It distinguishes functions by their parameters.
 ///
 /// # Examples
 ///
@@ -161,10 +161,9 @@ where
     }
 }
 
-/// Implements the trait for functions with these parameters.
+/// Implements [`SystemFunction`] for functions with these parameters.
 ///
-/// The second bound says that the function takes parameters of any lifetime. The first one infers the types of the
-/// parameters.
+/// The first bound infers the types of the parameters. The second bound says that the function takes parameters of any lifetime.
 macro_rules! implement {
     ($($name:ident $index:tt,)+) => {
         impl<Out, Function, $($name: SystemParam),+> SystemFunction<fn($($name),+) -> Out>
@@ -180,7 +179,7 @@ macro_rules! implement {
 
             #[inline]
             fn call(&mut self, params: <Self::Params as SystemParam>::Item<'_, '_>) -> Out {
-                // With both bounds in scope a direct call is ambiguous.
+                // A direct call would be ambiguous, because both bounds are in scope.
                 #[allow(clippy::too_many_arguments, reason = "as many as systems have, some of them few")]
                 #[inline]
                 fn call<Out, $($name),+>(

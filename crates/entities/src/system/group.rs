@@ -18,8 +18,8 @@ use crate::world::{Children, Flags, Record, Systems, World, no_such};
 
 /// A group of systems, identified by its type.
 ///
-/// A group is added like a system, and has the same options: a [group](crate::IntoSystem::in_group) of its own, an order,
-/// enabled or not. Its update updates its systems; when it stops, they stop. Unity's `ComponentSystemGroup`.
+/// A group is added like a system, and has the same options: an enclosing [group](crate::IntoSystem::in_group), an order, and an
+/// enabled state. Updating a group updates its systems. When the group stops, its systems stop. Unity's `ComponentSystemGroup`.
 ///
 /// Every world has these groups and [points](crate::CommandPoint):
 ///
@@ -78,24 +78,24 @@ pub trait SystemGroup: Sized + 'static {
 
 named_units! {
     SystemGroup:
-    /// The root of all groups, which an update runs.
+    /// The root group, which contains all other groups. [`World::update`](crate::World::update) runs it.
     Root,
     /// The group that runs first in each frame. Unity's `InitializationSystemGroup`.
     Initialization,
     /// The default group of systems. Unity's `SimulationSystemGroup`.
     Simulation,
-    /// The group with fixed time steps, in [`Simulation`]: 60 per second, unless another [rate](crate::World::set_rate) is
-    /// set. Unity's `FixedStepSimulationSystemGroup`.
+    /// The group with a fixed time step, inside [`Simulation`]. It has 60 steps per second, unless another
+    /// [rate](crate::World::set_rate) is set. Unity's `FixedStepSimulationSystemGroup`.
     FixedStep,
-    /// The group that runs about 15 times per second of real time, in [`Simulation`], unless another
-    /// [rate](crate::World::set_rate) is set. Unity's `VariableRateSimulationSystemGroup`.
+    /// The group that runs about 15 times per second of real time, inside [`Simulation`]. Another [rate](crate::World::set_rate)
+    /// can be set. Unity's `VariableRateSimulationSystemGroup`.
     VariableStep,
-    /// The group that runs after all other systems of [`Simulation`], also after transforms, and before the commands of
+    /// The group that runs after all other systems of [`Simulation`], including transforms, and before the commands of
     /// [`EndSimulation`](crate::EndSimulation) play. Unity's `LateSimulationSystemGroup`.
     ///
-    /// A camera that follows an entity belongs here: it reads the matrices of the same frame, and commands that it records
-    /// for [`EndSimulation`](crate::EndSimulation) play in the same frame. A system of [`Simulation`] that is only
-    /// [`last`](crate::IntoSystem::last) runs after [`EndSimulation`](crate::EndSimulation).
+    /// Put a camera that follows an entity here: it reads the matrices of the same frame, and the commands that it records for
+    /// [`EndSimulation`](crate::EndSimulation) play in the same frame. A system that is [`last`](crate::IntoSystem::last) in
+    /// [`Simulation`] instead runs after [`EndSimulation`](crate::EndSimulation).
     ///
     /// # Examples
     ///
@@ -120,7 +120,7 @@ named_units! {
 }
 
 impl World {
-    /// Moves a system to another group, after the systems that are already in it.
+    /// Moves a system to another group. It runs after the systems that are already in the group, unless constraints say otherwise.
     ///
     /// # Errors
     ///
@@ -176,8 +176,8 @@ impl World {
         Ok(())
     }
 
-    /// Sets the rate manager of a group. If the group is being updated, its current turn ends first, and the manager is used
-    /// from the next turn.
+    /// Sets the rate manager of a group. If the group is being updated, its current turn ends after the current step, and the
+    /// manager is used from the next turn.
     ///
     /// # Errors
     ///
@@ -213,7 +213,7 @@ impl World {
         Ok(())
     }
 
-    /// Removes the rate manager of a group: it updates once in each update of its parent.
+    /// Removes the rate manager of a group. The group then updates once in each update of its parent.
     ///
     /// # Errors
     ///
@@ -322,14 +322,14 @@ impl World {
     /// Sets whether systems are ordered to leave more time between scheduling a job and waiting for it. The default is
     /// `false`.
     ///
-    /// In each group, functions that [schedule jobs](crate::IntoSystem::in_jobs) run as early as possible, then systems that
-    /// wait for no job, then systems that wait. All constraints hold, and two systems with conflicting access keep their
-    /// order, so the results are the same bit by bit. The access of a function follows from its parameters. Structs, groups
-    /// and points count as accessing everything, and so do functions with [`Commands`](crate::Commands), `&EntityManager`,
-    /// `&mut EntityManager`, `&JobScheduler` or `&mut World`: no system is moved past them.
+    /// In each group, functions that [schedule jobs](crate::IntoSystem::in_jobs) run as early as possible, then systems that wait
+    /// for no job, then systems that wait for jobs. All constraints hold, and two systems with conflicting access keep their order,
+    /// so the results are bit-identical. The access of a function is that of its parameters. Structs, groups and points count as
+    /// accessing everything, and so do functions with [`Commands`](crate::Commands), `&EntityManager`, `&mut EntityManager`,
+    /// `&JobScheduler` or `&mut World`. No system is moved past a system that accesses everything.
     ///
-    /// Two kinds of shared data are not seen: data outside of the world, and data that is written through a shared
-    /// reference, such as an atomic in a resource. Order such systems with [`after`](crate::IntoSystem::after).
+    /// Two kinds of shared data are not tracked: data outside of the world, and data that is written through a shared reference,
+    /// such as an atomic in a resource. Order systems that share such data with [`after`](crate::IntoSystem::after).
     /// [Patches](crate::IntoSystem::patch) run after each system, in the resulting order.
     ///
     /// # Determinism
@@ -371,7 +371,7 @@ impl World {
         self.systems.mark_all_stale();
     }
 
-    /// Sets the order for latency of one group. `None` means the setting [of the world](Self::order_systems_for_latency).
+    /// Sets whether one group is ordered for latency. `None` selects the setting [of the world](Self::order_systems_for_latency).
     ///
     /// # Errors
     ///
@@ -400,7 +400,7 @@ impl World {
         Ok(())
     }
 
-    /// Sorts all groups. Without this call, a group is sorted when it is updated.
+    /// Sorts all groups. Groups that were not sorted are sorted when they are updated.
     ///
     /// # Errors
     ///
@@ -437,7 +437,7 @@ impl World {
         if self.systems.root.is_some() {
             return;
         }
-        // Built-in systems do not change the version.
+        // Adding the built-in systems does not change the version.
         let version = self.systems.version;
         let mut root = Root.into_builder();
         root.group = None;
@@ -479,7 +479,7 @@ impl World {
         found.filter(is_group).ok_or_else(|| not_a_group(system, &target.name()))
     }
 
-    /// Finds a group, and the members and settings of it.
+    /// Finds a group. Returns its members and settings.
     fn children_mut<M>(
         &mut self,
         group: impl IntoSystemTarget<M>,
@@ -504,8 +504,8 @@ impl World {
         Ok(id)
     }
 
-    /// Marks a group and those around it as started, after a running system has joined it. The system is then stopped with
-    /// any of them.
+    /// Marks a group and its enclosing groups as started, after a running system has joined the group. The system then stops when
+    /// one of these groups stops.
     fn start_enclosing_groups(&mut self, group: SystemId) {
         let mut around = Some(group);
         while let Some(slot) = around.and_then(|group| self.systems.slot_mut(group)) {
@@ -542,7 +542,7 @@ impl World {
         self.systems.version += 1;
     }
 
-    /// Sorts the systems of a group if its order is stale. Returns whether it has an order.
+    /// Sorts the systems of a group if its order is stale. Returns whether the group has a valid order.
     pub(super) fn sort(&mut self, id: SystemId) -> bool {
         let Some(record) = self.systems.record(id) else { return false };
         if record.children.is_stale || record.children.sorted.is_none() {
@@ -597,7 +597,7 @@ impl Systems {
         children.is_some_and(|children| children.contains(&id))
     }
 
-    /// The group of systems without a group option.
+    /// Returns the group of systems without a group option.
     pub(super) fn default_group(&self) -> Option<SystemId> {
         let groups = [self.group_of::<Simulation>(), self.root];
         groups.into_iter().flatten().find(|&group| self.accepts_systems(group))
@@ -617,11 +617,12 @@ impl Systems {
         }
     }
 
-    /// Returns whether a system runs before all systems of a group, if the order of groups around both decides it.
+    /// Returns whether a system runs before all systems of a group, or `None` if the order of the enclosing groups does not decide
+    /// it.
     fn runs_before(&self, system: SystemId, group: SystemId) -> Option<bool> {
         let groups_of =
             |id| iter::successors(Some(id), |&id| self.record(id).and_then(|record| record.group));
-        // The children of the innermost group that has both.
+        // The children of the innermost group that contains both.
         let (own, other) = groups_of(system).find_map(|own| {
             groups_of(group).find(|&id| self.is_sibling(own, id)).map(|id| (own, id))
         })?;
@@ -677,7 +678,7 @@ impl Systems {
     }
 }
 
-/// The error for a system that was to join something else than a group.
+/// Returns the error for a system that was to join a target that is not a group.
 pub(super) fn not_a_group(system: &str, target: &str) -> SystemError {
     SystemError::NotAGroup { what: format!("system `{system}`"), target: target.to_owned() }
 }

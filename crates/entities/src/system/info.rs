@@ -1,4 +1,4 @@
-//! Information about systems for tools, and the watcher of updates.
+//! Information about systems for tools, and the function that watches updates.
 
 use std::fmt;
 use std::sync::Arc;
@@ -25,26 +25,28 @@ pub struct SystemInfo {
     pub depth: usize,
     /// Set if the system is enabled.
     pub enabled: bool,
-    /// Set if the system has started, and not stopped.
+    /// Set if the system has started and has not stopped since.
     pub running: bool,
-    /// The version of the last run: data that the system wrote has this version. [`Version::NEVER`] before the first run.
+    /// The version of the last run, or [`Version::NEVER`] before the first run. Data that the system wrote has this version.
     pub last_run: Version,
     /// Set for a group that is [ordered for latency](World::order_systems_for_latency).
     pub for_latency: bool,
-    /// The number of entities in chunks that match its queries, for a function that is not being updated.
+    /// The number of entities in chunks that match the system's queries. `None` for systems that are not functions, or are being
+    /// updated.
     pub entities: Option<usize>,
-    /// The number of runs since run times are [measured](World::profile_systems). A point runs if commands wait for it.
+    /// The number of runs since [`profile_systems`](World::profile_systems) was enabled. A command point runs only if it has
+    /// commands.
     pub runs: u64,
-    /// The time of the last run, if run times are [measured](World::profile_systems). Time of jobs counts where they are
-    /// waited for.
+    /// The time of the last run, if run times are [measured](World::profile_systems). The time of a job counts for the system that
+    /// waits for the job.
     pub last_time: Duration,
-    /// The sum of all run times since they are [measured](World::profile_systems).
+    /// The sum of all run times since [`profile_systems`](World::profile_systems) was enabled.
     pub total_time: Duration,
 }
 
 /// The systems of a world in the order in which they run, each group before its members.
 ///
-/// Its text has one line per system, indented by depth.
+/// `Display` writes one line per system, indented by depth.
 ///
 /// # Examples
 ///
@@ -126,8 +128,8 @@ impl fmt::Display for SystemOrder {
 }
 
 impl World {
-    /// Lists all systems in the order in which they run. A group whose constraints cannot hold is listed in the order of
-    /// adding.
+    /// Lists all systems in the order in which they run. The systems of a group whose constraints cannot hold are listed in the
+    /// order in which they were added.
     pub fn system_order(&mut self) -> SystemOrder {
         let before = self.systems.errors.len();
         self.sync_last_runs();
@@ -179,7 +181,7 @@ impl World {
         let Some(record) = self.systems.record(id) else { return };
         let list = match &record.children {
             Children { is_stale: false, sorted: Some(sorted), .. } => sorted.clone(),
-            // The group is being updated, or was not sorted yet.
+            // The group is being updated, or has not been sorted yet.
             Children { added, .. } => {
                 self.systems.sorted(id).unwrap_or_else(|_| added.as_slice().into())
             }
@@ -213,7 +215,7 @@ impl World {
         })
     }
 
-    /// Sets whether run times are measured. They are never measured on `wasm32-unknown-unknown`, which has no clock.
+    /// Sets whether run times of systems are measured. They are never measured on `wasm32-unknown-unknown`, which has no clock.
     ///
     /// # Examples
     ///
@@ -233,8 +235,8 @@ impl World {
         self.systems.profiles = measured && ancho_jobs::HAS_CLOCK;
     }
 
-    /// Returns the version of the last run of the system that is executing: newer data counts as changed. [`Version::NEVER`]
-    /// in the first run, and outside of systems.
+    /// Returns the version of the last run of the executing system: data with a newer version counts as changed. Returns
+    /// [`Version::NEVER`] in the first run, and outside of systems.
     ///
     /// # Examples
     ///
@@ -268,8 +270,7 @@ impl World {
         self.systems.since
     }
 
-    /// Enables or disables a system, or all systems that the target names. A running system stops when its next update is
-    /// due.
+    /// Enables or disables all systems that the target names. A running system that is disabled stops when its next update is due.
     ///
     /// # Errors
     ///
@@ -352,7 +353,7 @@ impl World {
         self.entities.jobs.watch_writes(true);
     }
 
-    /// Returns the errors since the last call that no handler has received.
+    /// Returns the errors since the last call that were not passed to the error handler.
     pub(crate) fn unseen_errors(&mut self) -> &[UpdateError] {
         let (errors, seen) = (&self.systems.errors, &mut self.systems.seen_errors);
         let first = std::mem::replace(seen, errors.len()).min(errors.len());
@@ -374,7 +375,7 @@ impl World {
     #[inline(never)]
     pub(super) fn notify_after(&mut self, id: SystemId) {
         let Some(slot) = self.systems.slot(id) else { return };
-        // A point that plays commands takes the version of that playback.
+        // A point that plays commands has the version of that playback as its last run.
         let is_idle =
             slot.flags.has(Flags::POINT) && slot.last_run != self.entities.storage.version;
         let name = self.systems.name_of(id);

@@ -6,17 +6,16 @@ use crate::schedule::{SystemFault, SystemId, UpdateError};
 use crate::world::World;
 
 impl World {
-    /// Completes all jobs over entities of the world, and all jobs whose handles systems returned. An [update](Self::update)
-    /// begins with it.
+    /// Completes all jobs over entities of the world, and all jobs whose handles systems returned. Each [update](Self::update)
+    /// begins with this call.
     ///
-    /// It does not wait for jobs over containers alone that were scheduled by
-    /// [`EntityManager::jobs`](crate::EntityManager::jobs), or by a system that does not return the handle. Such a job may
-    /// take many updates. Complete it by its handle, or with all others by
-    /// [`JobScheduler::complete_everything`](ancho_jobs::JobScheduler::complete_everything).
+    /// Does not wait for jobs over containers alone that were scheduled with [`EntityManager::jobs`](crate::EntityManager::jobs),
+    /// or by a system that does not return the handle. Such a job may run during many updates. Complete it by its handle, or
+    /// complete all jobs with [`JobScheduler::complete_everything`](ancho_jobs::JobScheduler::complete_everything).
     ///
-    /// Failures are reported by the next update, or to its error handler. Each is reported once: after this call,
-    /// [`try_complete`](ancho_jobs::JobScheduler::try_complete) returns `Ok` for the handle of a job that panicked. If `try_complete`
-    /// has returned the panic before, no update reports it.
+    /// Failures are reported by the next update, or passed to the error handler. Each failure is reported once: after this call,
+    /// [`try_complete`](ancho_jobs::JobScheduler::try_complete) returns `Ok` for the handle of a job that panicked. If
+    /// `try_complete` has already returned the panic, no update reports it.
     ///
     /// # Examples
     ///
@@ -44,7 +43,7 @@ impl World {
         let jobs = std::mem::take(&mut self.systems.jobs);
         self.finish_jobs(&jobs);
         let scheduler = self.entities.jobs();
-        // Jobs over entities that the world had before belong to those entities, and are completed with them.
+        // Jobs over entities that the world had before belong to another scheduler, and are completed together with those entities.
         for &(job, system) in jobs.iter().filter(|&&(job, _)| scheduler.knows(job)) {
             if let Err(failed) = scheduler.try_complete(job) {
                 self.systems.fail(system, SystemFault::Job(failed));
@@ -69,20 +68,20 @@ impl World {
         }
     }
 
-    /// Finishes several jobs in any order. Completing them one by one would wait for each while others could run.
+    /// Finishes several jobs in any order. Completing them one by one would wait for one job while others could run.
     fn finish_jobs(&self, jobs: &[(JobHandle, SystemId)]) {
         if jobs.len() < 2 {
             return;
         }
         let scheduler = self.entities.jobs();
-        // No job is scheduled meanwhile, so the memory of the list of scheduled jobs can be reused.
+        // No job is scheduled during this call, so the memory of the list of scheduled jobs can be reused.
         let mut handles = self.entities.jobs.scheduled();
         handles.extend(jobs.iter().map(|&(job, _)| job).filter(|&job| scheduler.knows(job)));
         scheduler.finish_all(&handles);
         self.entities.jobs.give_back_scheduled(handles);
     }
 
-    /// Records the jobs that were scheduled since the last call, with the running system.
+    /// Records the jobs that were scheduled since the last call, together with the system that scheduled them.
     #[inline]
     pub(super) fn collect_jobs(&mut self, system: Option<SystemId>) {
         if self.entities.jobs.has_scheduled() {
@@ -90,7 +89,7 @@ impl World {
         }
     }
 
-    /// Passes the id in registers, which costs nothing if no jobs were scheduled.
+    /// Calls [`record_jobs`](Self::record_jobs). The id is passed in registers, which costs nothing if no jobs were scheduled.
     #[cold]
     fn record_jobs_of(&mut self, system: SystemId) {
         self.record_jobs(Some(system));
@@ -114,7 +113,7 @@ impl World {
         self.entities.jobs.start();
     }
 
-    /// Reports the failed jobs of systems that were completed on behalf of others, each panic once.
+    /// Reports the failed jobs of systems that were already completed. Each panic is reported once.
     pub(super) fn report_completed_jobs(&mut self) {
         self.collect_jobs(self.systems.executing);
         let scheduler = self.entities.jobs();

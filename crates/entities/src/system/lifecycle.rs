@@ -14,16 +14,16 @@ impl Drop for World {
 }
 
 impl World {
-    /// Removes a system. A running system stops first, and a struct is destroyed. A group is removed with all its members,
-    /// and a point with the commands that wait for it. The members of a group stop in the order in which they are updated,
-    /// then they are destroyed in the reverse order of adding.
+    /// Removes a system. A running system stops first, and a struct is destroyed. A group is removed with all its members, and a
+    /// point with the commands that wait for it. The members of a group stop in the order in which they are updated, then they are
+    /// destroyed in the reverse order of adding.
     ///
-    /// A system that is being updated is removed when it returns. A system whose update is due later does not run again.
+    /// A system that is being updated is removed when it returns. A system that is due later in the same update does not run again.
     ///
     /// # Errors
     ///
-    /// With A0108 if the world does not have the system. With A0150 if it, or a system that is removed with it, fails in
-    /// `on_stop_running` or `on_destroy`, or panics in its drop. The systems are removed nevertheless.
+    /// With A0108 if the world does not have the system. With A0150 if the system or one of its members fails in `on_stop_running`
+    /// or `on_destroy`, or panics when it is dropped. The systems are removed in this case too.
     ///
     /// # Examples
     ///
@@ -59,7 +59,8 @@ impl World {
         })
     }
 
-    /// Calls a callback of a function or struct, which is out of its slot meanwhile. Returns whether it succeeded.
+    /// Calls a callback of a function or struct, which is moved out of its slot during the call. Returns whether the callback
+    /// succeeded.
     pub(super) fn call_system(
         &mut self,
         id: SystemId,
@@ -69,7 +70,7 @@ impl World {
             return true;
         };
         let world = self.systems.id;
-        // Data that it writes counts as changed for the system that ran before it.
+        // Data that the callback writes counts as changed for the system that ran before it.
         self.raise_version();
         let outcome = self.while_executing(id, |world| what(&mut *system, world));
         if self.systems.id != world {
@@ -92,7 +93,7 @@ impl World {
         }
     }
 
-    /// Stops a running system, and its members.
+    /// Stops a running system. If it is a group, stops its members too.
     pub(super) fn stop(&mut self, id: SystemId) {
         let Some(slot) = self.systems.slot_mut(id) else { return };
         if !slot.flags.has(Flags::STARTED) {
@@ -105,7 +106,7 @@ impl World {
         }
         slot.flags.set(Flags::STARTED, false);
         if is_group {
-            // In the order in which they run, if constraints allow one.
+            // Members stop in the order in which they run, if their constraints can hold.
             let added = slot.record.as_ref().map(|record| record.children.added.clone());
             let sorted = self.systems.sorted(id);
             let children = sorted.unwrap_or_else(|_| added.unwrap_or_default().into());
@@ -116,7 +117,7 @@ impl World {
         }
     }
 
-    /// Removes a system that was marked as removed during a callback. Returns whether it was.
+    /// Removes a system that was marked as removed during a callback. Returns whether the system was marked.
     pub(super) fn finish_removal(&mut self, id: SystemId) -> bool {
         let is_removed =
             |slot: &SystemSlot| slot.flags.has(Flags::REMOVED) && !slot.flags.has(Flags::EXECUTING);
@@ -143,7 +144,7 @@ impl World {
             let mut children = children.unwrap_or_default();
             children.sort_by_key(|&child| self.systems.record(child).map(|record| record.created));
             for &child in children.iter().rev() {
-                // A callback may have moved it to another group.
+                // A callback may have moved the member to another group.
                 if self.systems.record(child).is_some_and(|record| record.group == Some(id)) {
                     self.remove_or_defer(child);
                 }
@@ -173,7 +174,7 @@ impl World {
         self.drop_catching(&name, record);
     }
 
-    /// Drops data of a system, and reports a panic under its name.
+    /// Drops data of a system. Reports a panic with the name of the system.
     pub(super) fn drop_catching<T>(&mut self, name: &Arc<str>, what: T) {
         if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(what))) {
             let message = panic_message(&*payload);
@@ -204,7 +205,7 @@ impl World {
         if self.entities.jobs.begin_drop() {
             self.complete_jobs();
         } else {
-            // The jobs of the world wait for the job that drops it, so they cannot be completed here.
+            // The jobs of the world wait for the job that drops the world, so they cannot be completed here.
             self.report_failed_jobs();
         }
         all.sort_by_key(|&id| self.systems.record(id).map(|record| record.created));
@@ -212,7 +213,7 @@ impl World {
         let (groups, others): (Vec<_>, Vec<_>) =
             all.into_iter().partition(|&id| self.systems.slot(id).is_some_and(is_group));
         others.iter().for_each(|&id| self.stop(id));
-        // Groups come last: a group removes its members, which may be older than other systems.
+        // The reversed list ends with the groups. Removing a group removes its members, which may be older than other systems.
         groups.iter().chain(&others).rev().for_each(|&id| self.remove_or_defer(id));
         self.report_errors();
     }

@@ -6,11 +6,11 @@
 //! update ──> root ──> groups, each sorted after a change ──> systems, one after the other
 //! ```
 //!
-//! A running system is moved out of its slot, so that it can borrow the whole world. Changes to it meanwhile are recorded in
-//! the slot, and applied when it returns. Functions that cannot access the system table stay in their slots: consecutive ones
-//! run on a fast path.
+//! A running system is moved out of its slot, so that it can borrow the whole world. Changes to the system during the run are
+//! recorded in the slot, and applied when the system returns. Functions that cannot access the system table stay in their slots:
+//! consecutive functions of this kind run on a fast path.
 
-/// Defines the built-in groups or points: unit structs that are named like their types.
+/// Defines the built-in groups or points as unit structs. The name of each is that of its type.
 macro_rules! named_units {
     ($implemented:ident: $($(#[$doc:meta])* $name:ident,)+) => {
         $(

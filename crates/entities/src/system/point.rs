@@ -17,14 +17,14 @@ use crate::world::{Record, World};
 
 /// A point of the update at which recorded commands play, identified by its type.
 ///
-/// A point is added like a system. Systems record with [`CommandsAt`](crate::CommandsAt) and
-/// [`World::commands_at`](crate::World::commands_at). The point waits for the jobs that record, and for no others, then
-/// plays the buffers in the order in which they were begun. If a job panics, its commands are dropped, and the point reports
-/// it (A0107). If a buffer fails, the others are played nevertheless, and one error names the recording systems. A buffer
-/// that is [not to be played](EntityCommandBuffer::set_should_play) is skipped. Unity's `EntityCommandBufferSystem`.
+/// A point is added like a system. Systems record commands for it with [`CommandsAt`](crate::CommandsAt) and
+/// [`World::commands_at`](crate::World::commands_at). The point waits for the recording jobs only, then plays the buffers in the
+/// order in which they were created. If a recording job panics, its commands are dropped, and the point reports the panic (A0107).
+/// If playing a buffer fails, the other buffers are still played, and one error names the recording systems. A
+/// [disabled](EntityCommandBuffer::set_should_play) buffer is skipped. Unity's `EntityCommandBufferSystem`.
 ///
-/// The built-in [groups](crate::SystemGroup) have points at their beginning and end, except the end of
-/// [`Presentation`](crate::Presentation). Other groups have the points that are added to them.
+/// Each built-in [group](crate::SystemGroup) has a point at its beginning and its end, except that
+/// [`Presentation`](crate::Presentation) has none at its end. Other groups have the points that are added to them.
 ///
 /// # Examples
 ///
@@ -86,10 +86,10 @@ named_units! {
     BeginPresentation,
 }
 
-/// Records commands that play at a [`CommandPoint`], on the main thread and in jobs.
+/// Recorder of commands that play at a [`CommandPoint`], on the main thread and in jobs.
 ///
-/// Each run of a system has a buffer of its own, and buffers play in the order in which their systems ran. The point waits
-/// for the jobs that record. Commands of a job that panics, and of a system that fails, are dropped. Unity's
+/// Each run of a system has its own buffer, and buffers play in the order in which their systems ran. The point waits for the
+/// recording jobs. The commands of a job that panics, or of a system that fails, are dropped. Unity's
 /// `EntityCommandBufferSystem.CreateCommandBuffer`.
 ///
 /// # Examples
@@ -127,11 +127,11 @@ impl<'s, P> CommandsAt<'s, P> {
 }
 
 impl<P: CommandPoint> CommandsAt<'_, P> {
-    /// Records commands on this thread. Created entities have their ids at once.
+    /// Records commands on this thread. Created entities get their ids immediately.
     ///
     /// # Panics
     ///
-    /// With A0003 if a job that records has not been completed. To record on this thread and in a job, take two parameters.
+    /// With A0003 if a recording job has not been completed. To record on this thread and in a job, take two parameters.
     ///
     /// # Examples
     ///
@@ -157,13 +157,13 @@ impl<P: CommandPoint> CommandsAt<'_, P> {
         }
     }
 
-    /// Sets whether the commands of this run are played. If not, the point drops them. See
+    /// Sets whether the commands of this run are played. If false, the point drops them. See
     /// [`EntityCommandBuffer::set_should_play`].
     pub fn set_should_play(&mut self, should_play: bool) {
         self.buffer.buffer.set_should_play(should_play);
     }
 
-    /// Returns a token for jobs that record commands. Entities that they create have placeholders.
+    /// Returns a token for jobs that record commands. Entities that the jobs create have placeholders.
     pub fn writer(&mut self) -> CellConcurrent<'_, CommandLog> {
         self.buffer.buffer.writer()
     }
@@ -176,18 +176,18 @@ impl<P> fmt::Debug for CommandsAt<'_, P> {
 }
 
 impl Points {
-    /// The index of a point, which never changes.
+    /// Returns the index of a point, which never changes.
     pub(crate) fn place_of<P: CommandPoint>(&mut self) -> u32 {
         self.place(TypeId::of::<P>(), P::name())
     }
 }
 
 impl World {
-    /// Begins a buffer whose commands play at a command point. Jobs can record in it, too. Buffers play in the order of
-    /// these calls.
+    /// Creates a buffer whose commands play at a command point. Jobs can record in the buffer, too. Buffers play in the order in
+    /// which they were created.
     ///
-    /// The commands play even if the system fails afterwards, in contrast to the parameter
-    /// [`CommandsAt`](crate::CommandsAt). [`set_should_play`](EntityCommandBuffer::set_should_play) prevents it.
+    /// The commands play even if the system fails afterwards, unlike those of the parameter [`CommandsAt`](crate::CommandsAt). To
+    /// prevent it, call [`set_should_play`](EntityCommandBuffer::set_should_play).
     ///
     /// # Errors
     ///
@@ -253,7 +253,7 @@ impl World {
                 }
                 Err(payload) => failed.push((Arc::clone(&name), panic_error(payload))),
             }
-            // Clearing drops unplayed values, which runs user code.
+            // Clearing the buffer drops values that were not played, which runs user code.
             match catch_unwind(AssertUnwindSafe(|| buffer.clear())) {
                 Ok(Ok(())) => self.systems.points.recycle(place, buffer),
                 Ok(Err(_)) => {}
@@ -281,13 +281,13 @@ impl World {
         }
     }
 
-    /// Completes the jobs that record in a buffer and their dependencies, and reports failures.
+    /// Completes the jobs that record in a buffer, and their dependencies. Reports failures.
     fn complete_recording(&mut self, buffer: &EntityCommandBuffer, recorder: Option<SystemId>) {
         let scheduler = self.entities.jobs();
         // A job of another scheduler is completed by its owner. Until then, playback refuses the buffer.
         let mut jobs = buffer.recording_jobs().filter(|&job| scheduler.knows(job));
         let Some(last) = jobs.next_back() else { return };
-        // Inside a job of another scheduler no job can be completed. Playback refuses the buffer then, too.
+        // Inside a job of another scheduler, no job can be completed. Then playback refuses the buffer, too.
         if current_job().is_none() {
             scheduler.complete_quietly(&[last]);
         }
@@ -302,12 +302,12 @@ impl World {
                 None => self.fail_world(SystemFault::JobOfWorld(failed)),
             }
         }
-        // The dependencies are among the jobs of systems.
+        // The dependencies may be jobs of other systems.
         self.report_completed_jobs();
     }
 }
 
-/// The message of a panic, as an error.
+/// Returns the message of a panic as an error.
 fn panic_error(payload: Box<dyn std::any::Any + Send>) -> String {
     let message = format!("panicked: {}", panic_message(&*payload));
     discard(payload);

@@ -1,8 +1,8 @@
 //! Automatic registration of systems.
 //!
-//! `#[system]` registers a system in a list that the linker and the start of the program assemble, so its order is
-//! unspecified. The list is sorted by path before use: the same program has the same systems in the same order, however it
-//! was linked.
+//! `#[system]` registers a system in a list that the linker and the start of the program assemble, so the order of the list is
+//! unspecified. The list is sorted by path before use: the same program has the same systems in the same order, regardless of how
+//! it was linked.
 
 use std::fmt;
 
@@ -12,8 +12,8 @@ use crate::world::{World, WorldSettings};
 
 /// A system that is marked with `#[system]`, and added to worlds automatically.
 ///
-/// The attribute is for functions, and for structs that are systems, [groups](crate::SystemGroup) or
-/// [points](crate::CommandPoint) and have a `Default`, or no fields. It takes the options of
+/// The attribute is for functions and structs. A struct has to be a system, a [group](crate::SystemGroup) or a
+/// [point](crate::CommandPoint), and needs a `Default` unless it has no fields. The attribute takes the options of
 /// [`IntoSystem`](crate::IntoSystem): `#[system(first)]`, `#[system(in_group(Presentation), after(draw))]`.
 ///
 /// To keep a system out of some worlds, use [`Bootstrap::without`]. Unity registers all systems, except those with
@@ -43,10 +43,10 @@ pub struct AutoSystem {
 impl AutoSystem {
     /// Lists all registered systems of the program, sorted by path.
     ///
-    /// Only linked crates count: a crate that is named in a manifest and used nowhere is not linked.
+    /// Only systems of linked crates are listed: a dependency that the program never uses is not linked.
     pub fn all() -> Vec<&'static Self> {
         let mut all: Vec<_> = inventory::iter::<Self>.into_iter().collect();
-        // Two function bodies can have the same path.
+        // Systems in the bodies of two functions can have the same path.
         all.sort_by_key(|system| (system.path, system.place));
         all
     }
@@ -70,7 +70,7 @@ impl fmt::Debug for AutoSystem {
 
 inventory::collect!(AutoSystem);
 
-/// The expansion of `#[system]`.
+/// Creates the registration of a system. Called by the expansion of `#[system]`.
 #[doc(hidden)]
 pub const fn auto_system(
     path: &'static str,
@@ -139,8 +139,7 @@ impl Bootstrap {
         self
     }
 
-    /// Leaves out the system with this path, such as `game::physics::drift`. If no system has the path, the world cannot be
-    /// built.
+    /// Leaves out the system with this path, such as `game::physics::drift`. Building the world fails if no system has the path.
     pub fn without(mut self, path: &str) -> Self {
         let count = self.systems.len();
         self.systems.retain(|system| system.path != path);
@@ -176,7 +175,7 @@ impl Bootstrap {
     }
 }
 
-/// Sorts groups before points, and points before other systems. Otherwise the order stays.
+/// Sorts groups before points, and points before other systems. Otherwise keeps the order.
 fn in_order_of_need(systems: impl Iterator<Item = SystemBuilder>) -> Vec<SystemBuilder> {
     let mut systems: Vec<_> = systems.collect();
     systems.sort_by_key(|system| match system.kind {
@@ -198,7 +197,7 @@ pub struct BootstrapHook {
 
 inventory::collect!(BootstrapHook);
 
-/// The expansion of `#[bootstrap]`.
+/// Creates the registration of a bootstrap function. Called by the expansion of `#[bootstrap]`.
 #[doc(hidden)]
 pub const fn bootstrap_hook(path: &'static str, make: fn(Bootstrap) -> World) -> BootstrapHook {
     BootstrapHook { path, make }
@@ -207,11 +206,11 @@ pub const fn bootstrap_hook(path: &'static str, make: fn(Bootstrap) -> World) ->
 impl World {
     /// Creates a world named `Default World`, with all systems of the program that are marked with `#[system]`.
     ///
-    /// A function that is marked with `#[bootstrap]` creates the world instead.
+    /// If a function is marked with `#[bootstrap]`, that function creates the world instead.
     ///
     /// # Panics
     ///
-    /// If a system cannot be added, or two functions are marked with `#[bootstrap]`; and if the marked function panics.
+    /// If a system cannot be added, if two functions are marked with `#[bootstrap]`, or if the marked function panics.
     ///
     /// # Determinism
     ///

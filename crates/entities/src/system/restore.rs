@@ -1,9 +1,9 @@
 //! The versions of the systems' last runs, and restoring a snapshot.
 //!
-//! A world can get other entities: those of a snapshot, or those of another world by [`std::mem::swap`]. Their versions are
-//! unrelated to those of the entities before. So the systems of a world record the manager that their last runs refer to,
-//! compare it before each run, and reset the last runs if it is another one. A fork captures the last runs of its world's
-//! systems.
+//! The entities of a world can be replaced: by those of a snapshot, or by those of another world with [`std::mem::swap`]. Versions
+//! of the new entities are unrelated to versions of the old ones. So the systems of a world record the id of the manager to which
+//! their last runs refer. Before each run they compare it with the id of the current manager, and reset the last runs if it is
+//! another one. A fork captures the last runs of its world's systems.
 
 use std::mem;
 use std::sync::Arc;
@@ -16,36 +16,34 @@ use crate::version::Version;
 use crate::world::{Flags, SystemSlot, Systems, World};
 
 impl World {
-    /// Replaces the entities of the world by those of a snapshot, which is a [fork](Self::fork) of the world: a rollback.
+    /// Replaces the entities of the world by those of a snapshot, which is a [fork](Self::fork) of the world. This is a rollback.
     ///
     /// The snapshot does not change, and can be restored any number of times. The two worlds share memory until one of them
     /// writes to it, so the cost of the call is proportional to the number of chunks.
     ///
     /// Updates after the call do the same as updates after the fork did: entities get the same ids, and filters such as
-    /// [`Changed`](crate::Changed) match the same entities, in each system that ran before the fork. For a system that was
-    /// added later, all entities are changed, and for all systems if the snapshot is not a fork of this world. A system that
-    /// had started at the time of the fork counts as started, without a call of
-    /// [`on_start_running`](crate::System::on_start_running) or [`on_stop_running`](crate::System::on_stop_running).
-    /// [Caches](crate::EntityManager::take_cache) become those of the snapshot.
+    /// [`Changed`](crate::Changed) match the same entities, in each system that ran before the fork. For a system that was added
+    /// later, all entities count as changed. If the snapshot is not a fork of this world, this holds for all systems. A system that
+    /// had started at the time of the fork counts as started. [`on_start_running`](crate::System::on_start_running) and
+    /// [`on_stop_running`](crate::System::on_stop_running) are not called. [Caches](crate::EntityManager::take_cache) become those
+    /// of the snapshot.
     ///
-    /// Everything else is not part of a fork, and does not change:
+    /// Other data is not part of a fork, and does not change:
     ///
-    /// - **Resources**, and the state of systems: their fields and each [`Local`](crate::Local). Data that a replay depends
-    ///   on belongs in components, or has to be reset by the program.
-    /// - **Time**: keep [`time`](Self::time) with the snapshot, and set it by [`set_time`](Self::set_time). A group with a
-    ///   rate, such as [`FixedStep`](crate::FixedStep), continues after its last step. To reset it, call
-    ///   [`set_rate`](Self::set_rate) with a rate that is [`starting_at`](crate::FixedRateCatchUp::starting_at) its next
-    ///   step.
+    /// - **Resources**, and the state of systems: their fields and each [`Local`](crate::Local). Store data that a replay depends
+    ///   on in components, or reset it in the program.
+    /// - **Time**: keep [`time`](Self::time) with the snapshot, and set it with [`set_time`](Self::set_time). A group with a rate,
+    ///   such as [`FixedStep`](crate::FixedStep), continues after its last step. To reset it, call [`set_rate`](Self::set_rate)
+    ///   with a rate that is [`starting_at`](crate::FixedRateCatchUp::starting_at) the time of its next step.
     ///
-    /// Jobs over both worlds are completed first. Commands that wait for a [point](crate::CommandPoint) are discarded: they
-    /// were recorded for the replaced entities. Commands that waited when the snapshot was made are not part of it, so make
-    /// snapshots between two updates, when no commands wait. A buffer of the program with new entities that was recorded
-    /// before the call is refused at playback (A0082).
+    /// Jobs over both worlds are completed first. Commands that wait for a [point](crate::CommandPoint) are discarded, because they
+    /// were recorded for the replaced entities. Commands that waited when the snapshot was created are not part of it, so create
+    /// snapshots between two updates, when no commands wait. If a buffer reserved ids before the call, playback refuses it (A0082).
     ///
     /// # Errors
     ///
-    /// With A0130 if the worlds have different chunk sizes. If a component can neither be copied nor cloned, or there is not
-    /// enough memory for the copies. Then the world has not changed.
+    /// With A0130 if the worlds have different chunk sizes. Also if a component can neither be copied nor cloned, or if there is
+    /// not enough memory for the copies. In these cases the world has not changed.
     ///
     /// # Panics
     ///
@@ -53,8 +51,8 @@ impl World {
     ///
     /// # Determinism
     ///
-    /// A replay with the same input has the same [state hash](crate::EntityManager::state_hash) after each update as the original run, if
-    /// the data that systems read is in components, or was reset.
+    /// A replay with the same input has the same [state hash](crate::EntityManager::state_hash) after each update as the original
+    /// run, if the data that systems read is in components, or was reset.
     ///
     /// # Examples
     ///
@@ -92,7 +90,7 @@ impl World {
         for place in 0..self.systems.points.count() {
             let mut waiting = mem::take(&mut self.systems.points.get_mut(place).waiting);
             for mut discarded in waiting.drain(..) {
-                // A job of another scheduler may still record. Then the buffer is dropped when the job is done.
+                // A job of another scheduler may still record. Then the buffer is dropped when the job has finished.
                 panic.during(|| _ = discarded.buffer.clear());
                 panic.during(|| drop(discarded));
             }
@@ -118,7 +116,8 @@ impl World {
         self.systems.slots = slots;
     }
 
-    /// Resumes the system that updated another one. It may have replaced the entities with this id.
+    /// Resumes the system that updated another one. `entities` is the id of the manager before that update, which may have replaced
+    /// the entities.
     #[inline(always)]
     pub(super) fn resume(&mut self, outer: Option<SystemId>, since: Version, entities: u64) {
         self.systems.executing = outer;
@@ -134,8 +133,8 @@ impl World {
         self.systems.since = self.systems.last_run_of_executing(&self.systems.slots);
     }
 
-    /// Captures the last runs of the systems, for a fork. `None` if no system has run, and the entities have the last runs
-    /// of another world.
+    /// Captures the last runs of the systems, for a fork. Returns `None` if no system has run, and there are no systems or the
+    /// entities already have the last runs of another world.
     pub(crate) fn last_runs(&mut self) -> Option<Arc<LastRuns>> {
         self.sync_last_runs();
         let Systems { id, slots, .. } = &self.systems;
@@ -154,18 +153,18 @@ impl World {
 }
 
 impl Systems {
-    /// Resets the last runs of systems to those at the time when the entities were forked from this world. Without such a
-    /// fork, no system has run.
+    /// Resets the last runs of systems to those at the time when the entities were forked from this world. If the entities are not
+    /// from such a fork, resets them to [`Version::NEVER`].
     ///
-    /// A system that had started at that time counts as started, and another one does not, so that a replay starts and stops
-    /// the same systems. No callback is called.
+    /// A system that had started at that time counts as started, and other systems do not, so that a replay starts and stops the
+    /// same systems. No callback is called.
     #[cold]
     pub(super) fn reset_last_runs(
         &mut self,
         slots: &mut [SystemSlot],
         entities: &mut EntityManager,
     ) {
-        // They are valid until the systems run, so they are taken out.
+        // The captured last runs are invalid as soon as a system runs, so they are removed from the entities.
         let last_runs = entities.last_runs.take_if(|last_runs| last_runs.systems == self.id);
         for (index, slot) in slots.iter_mut().enumerate() {
             let known = last_runs.as_ref().and_then(|last_runs| last_runs.slots.get(index));

@@ -17,10 +17,11 @@ use crate::version::Version;
 /// | [`on_stop_running`](Self::on_stop_running) | in the first update in which it is disabled or lacks a requirement; when its group stops; before it is destroyed |
 /// | [`on_destroy`](Self::on_destroy) | once, when it is removed, or its world is dropped |
 ///
-/// Starting and stopping alternate. All callbacks have the whole world: they can access, add, remove and update other
-/// systems. [`World::last_run`] returns the version since which data counts as changed. A world has one system of a type.
+/// Starting and stopping alternate. All callbacks have access to the whole world: they can access, add, remove and update other
+/// systems. [`World::last_run`] returns the version after which data counts as changed. A world has at most one system of each
+/// type.
 ///
-/// The update reports an error or panic. The system stays, and the others run.
+/// If a callback returns an error or panics, the update reports it. The system stays in the world, and the other systems run.
 ///
 /// Unity's `SystemBase`.
 ///
@@ -62,7 +63,7 @@ pub trait System: Send + 'static {
     ///
     /// # Errors
     ///
-    /// If it fails, the system is not added, and [`World::try_add_system`] returns the error.
+    /// If this method fails, the system is not added, and [`World::try_add_system`] returns the error.
     fn on_create(&mut self, world: &mut World) -> SystemResult {
         let _ = world;
         Ok(())
@@ -72,7 +73,7 @@ pub trait System: Send + 'static {
     ///
     /// # Errors
     ///
-    /// If it fails, the system is not updated this time.
+    /// If this method fails, the system is not updated this time.
     fn on_start_running(&mut self, world: &mut World) -> SystemResult {
         let _ = world;
         Ok(())
@@ -95,8 +96,8 @@ pub trait System: Send + 'static {
         Ok(())
     }
 
-    /// Called when the system is removed, or its world is dropped. All systems of a removed group stop before one of them is
-    /// destroyed. The same holds for the systems of a world.
+    /// Called when the system is removed, or when its world is dropped. All systems of a removed group, or of a dropped world, stop
+    /// before the first one is destroyed.
     ///
     /// If the world is dropped inside a job of another scheduler, this method can complete jobs, but not schedule them
     /// (A0006).
@@ -110,7 +111,7 @@ pub trait System: Send + 'static {
     }
 }
 
-/// A struct system.
+/// A struct system and its name.
 pub(super) struct StructSystem<S> {
     system: S,
     name: Box<str>,

@@ -13,7 +13,7 @@ use crate::schedule::{RateTurn, SystemFault, SystemId, UpdateError, UpdateErrors
 use crate::time::Time;
 use crate::world::{Flags, Moment, Outcome, Systems, World};
 
-/// The number of recorded jobs after which they are completed, if systems are only updated one by one.
+/// The number of recorded jobs at which they are completed, if systems are only updated one by one.
 const MANY_JOBS: usize = 1024;
 
 impl World {
@@ -22,8 +22,8 @@ impl World {
     /// Jobs of the last update are completed first. Then the groups run, each with its systems in order. Jobs that a system
     /// schedules start when it returns, and run in the background.
     ///
-    /// If a system fails, the others still run. Errors go to the [handler](Self::set_error_handler); without a handler they
-    /// are printed. [`try_update`](Self::try_update) returns them.
+    /// If a system fails, the others still run. Errors are passed to the [handler](Self::set_error_handler), or printed if there is
+    /// none. [`try_update`](Self::try_update) returns them instead.
     ///
     /// # Determinism
     ///
@@ -50,7 +50,7 @@ impl World {
     /// ```
     pub fn update(&mut self, seconds: impl Into<f64>) {
         self.update_all(seconds.into());
-        // Inside of a system errors are kept for the outer update.
+        // Inside of a system, errors are kept for the outer update.
         self.reset_abandoned_update();
         if !self.systems.is_in_update() {
             self.report_errors();
@@ -61,9 +61,9 @@ impl World {
     ///
     /// # Errors
     ///
-    /// The errors of systems (A0078, A0103 to A0107, A0113 to A0118), of their order (A0097, A0123 to A0128), and of jobs of
-    /// the last update. With A0120 if the time step is invalid, and with A0109 if a system of the world is being updated; in
-    /// these cases no system has run.
+    /// Errors of systems (A0078, A0103 to A0107, A0113 to A0118), of their order (A0097, A0123 to A0128), and of jobs of the last
+    /// update. With A0120 if the time step is invalid, and with A0109 if a system of the world is being updated. In the last two
+    /// cases no system has run.
     ///
     /// # Examples
     ///
@@ -85,23 +85,23 @@ impl World {
     /// ```
     pub fn try_update(&mut self, seconds: impl Into<f64>) -> Result<(), UpdateErrors> {
         self.reset_abandoned_update();
-        // Errors since the last update are returned, too, but a system does not get errors of others.
+        // Errors since the last update are returned, too. A system that calls this method does not get errors of other systems.
         let before = if self.systems.is_in_update() { self.systems.errors.len() } else { 0 };
         self.update_all(seconds.into());
         self.errors_since(before)
     }
 
-    /// Updates one system, or a group with its members, if it is enabled and its requirements are met. Systems can call
-    /// this.
+    /// Updates one system, or a group with its members, if it is enabled and its requirements are met. Systems can call this
+    /// method.
     ///
-    /// Data counts as changed for a system if it changed since the system last ran, by any caller. This includes data that a
-    /// system writes after it has updated another one. If both write the same components, the first may take changes of the
-    /// second for its own.
+    /// For a system, data counts as changed if it changed since the system last ran, regardless of the caller of the update. If a
+    /// system updates another one and writes data afterwards, that data counts as changed for the other one. If both systems write
+    /// the same components, changes by the inner system may be missed by the outer one.
     ///
     /// # Errors
     ///
-    /// The errors of the system. With A0108 if the world does not have it, with A0109 if it is being updated, directly or by
-    /// a system that it updates.
+    /// Errors of the system. With A0108 if the world does not have the system. With A0109 if the system is being updated, directly
+    /// or by a system that it updates.
     ///
     /// # Examples
     ///
@@ -157,7 +157,7 @@ impl World {
         self.errors_since(before)
     }
 
-    /// Returns the innermost system that is being updated.
+    /// Returns the innermost system that is being updated, or `None` outside of systems.
     pub fn executing_system(&self) -> Option<SystemId> {
         self.systems.executing
     }
@@ -239,24 +239,24 @@ impl World {
         }
     }
 
-    /// Starts a version: data that is written from now on is changed for all systems that have run, also for one that
-    /// updates others and then resumes.
+    /// Advances the version of the world. Data that is written from now on counts as changed for all systems that have run,
+    /// including a system that updates others and then resumes.
     #[inline]
     pub(super) fn raise_version(&mut self) {
         self.entities.storage.version = self.entities.storage.version.next();
     }
 
-    /// Records the state to return to if the update is abandoned, unless it is nested in another one.
+    /// Records the state to restore if the update is abandoned. Does nothing if the update is nested in another one.
     pub(super) fn begin_update(&mut self) {
         if !self.systems.is_in_update() {
             self.systems.time_depth = self.time.depth();
         }
     }
 
-    /// Updates a system, if the world has it and it can run.
+    /// Updates a system if the world has it and its flags and requirements allow it.
     #[inline]
     pub(super) fn run(&mut self, id: SystemId) {
-        // The started flag depends on the entities.
+        // Whether a system has started depends on the entities.
         self.sync_last_runs();
         match self.systems.slots.get(id.index() as usize) {
             Some(slot) if slot.generation != id.generation() => {}
@@ -266,7 +266,7 @@ impl World {
         }
     }
 
-    /// Tests whether a system runs, starts or stops it, and updates it.
+    /// Tests whether a system can run. Starts or stops the system if necessary, and updates it.
     #[inline(never)]
     fn run_if_possible(&mut self, id: SystemId) {
         let Some(slot) = self.systems.slot_mut(id) else { return };
@@ -299,7 +299,7 @@ impl World {
         }
     }
 
-    /// Tests the requirements of a system.
+    /// Tests whether the requirements of a system are met.
     fn has_requirements(&mut self, id: SystemId) -> bool {
         let entities = &self.entities;
         let Some(slot) = self.systems.slot_mut(id) else { return false };
@@ -311,7 +311,7 @@ impl World {
         record.requirements.are_met(entities, || system.as_mut()?.has_entities(entities))
     }
 
-    /// Updates a function or a struct.
+    /// Updates a function system or a struct system whose requirements are met.
     #[inline]
     fn run_ready(&mut self, id: SystemId) {
         let started = if self.systems.profiles { Some(Instant::now()) } else { None };
@@ -343,7 +343,8 @@ impl World {
                     slot.last_run = version;
                 }
             }
-            // An executing system is only marked as removed. But the world was moved meanwhile, and updated elsewhere.
+            // The slot is missing, although an executing system is only marked as removed. So the world was moved during the call,
+            // and updated elsewhere.
             None => {
                 let name: Arc<str> = system.name().into();
                 return self.drop_catching(&name, system);
@@ -358,7 +359,7 @@ impl World {
         self.after_system(id);
     }
 
-    /// Records the faults of a system.
+    /// Records the fault or panic of a system, if it failed.
     #[cold]
     pub(super) fn report_outcome(&mut self, id: SystemId, outcome: std::thread::Result<Outcome>) {
         match outcome {
@@ -396,7 +397,7 @@ impl World {
     fn run_patches(&mut self) {
         let (world, patches) = (self.systems.id, Arc::clone(&self.systems.patches));
         for &patch in patches.iter() {
-            // A patch that updates other systems does not run inside of itself.
+            // A patch that updates other systems does not run after them.
             let is_free = |slot: &crate::world::SystemSlot| !slot.flags.has(Flags::EXECUTING);
             if self.systems.slot(patch).is_some_and(is_free) {
                 self.run(patch);
@@ -407,7 +408,7 @@ impl World {
         }
     }
 
-    /// Updates the systems of a group, at its rate.
+    /// Updates the systems of a group at the group's rate.
     fn run_group(&mut self, id: SystemId) {
         if !self.sort(id) || self.skips_idle_turn(id) {
             return;
@@ -431,7 +432,7 @@ impl World {
             return;
         }
         let version = self.entities.storage.version;
-        // The group may have been removed or sorted meanwhile.
+        // The group may have been removed or sorted during the update.
         if let Some(slot) = self.systems.slot_mut(id) {
             slot.flags.set(Flags::EXECUTING, false);
             slot.last_run = version;
@@ -458,7 +459,7 @@ impl World {
         }
     }
 
-    /// Updates the systems of a group as often, and with the times, as its rate manager returns.
+    /// Updates the systems of a group. The rate manager returns the number and the times of the updates.
     fn run_at_rate(&mut self, id: SystemId, sorted: &[SystemId]) {
         let (world, time) = (self.systems.id, self.time.current());
         let maximum_delta = self.time.maximum_delta();
@@ -484,7 +485,7 @@ impl World {
         if turn.updates == 0 {
             children.rate_is_new = false;
         } else if children.rate_is_new {
-            // A rate that is set in each step would restart each time, and never end.
+            // If a system sets the rate in each step, restarting the turn each time would never end.
             return None;
         }
         let rate = children.rate.as_mut()?;
@@ -497,7 +498,7 @@ impl World {
         }
     }
 
-    /// Begins a step of a group: memory that its systems allocate lives until the end of its next step. Returns the
+    /// Begins a step of a group. Memory that its systems allocate lives until the end of the group's next step. Returns the
     /// allocator to restore after the step.
     pub(super) fn enter_step(&mut self, group: SystemId) -> Option<Allocator> {
         match self.systems.record_mut(group) {
@@ -519,13 +520,13 @@ impl Systems {
     }
 }
 
-/// Tests whether a system was called. If not, changes stay new for it.
+/// Tests whether a system was called. If it was not, its last run stays the same.
 #[inline]
 pub(super) fn has_run(outcome: &std::thread::Result<Outcome>) -> bool {
     !matches!(outcome, Ok(Err(fault)) if fault.is_before_run())
 }
 
-/// Prints an error. A closed output is ignored.
+/// Prints an error. Ignores errors of the output, such as a closed pipe.
 fn print(error: &UpdateError) {
     let _ = io::stderr().write_all(format!("{error}\n").as_bytes());
 }

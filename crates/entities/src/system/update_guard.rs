@@ -1,7 +1,8 @@
 //! A thread-local stack of the worlds that this thread is updating.
 //!
-//! A world records that it is being updated, and the executing system. But a system with `&mut World` can swap its world for
-//! another one, and keep its own: that update is abandoned, and its records are stale. The stack tells whether they are.
+//! A world records that it is being updated, and which system is executing. A system with `&mut World` can swap its world for
+//! another one and keep its own. Then the update is abandoned, and the records of the world are stale. The stack shows whether they
+//! are.
 
 use std::cell::RefCell;
 use std::mem::{self, ManuallyDrop};
@@ -13,19 +14,19 @@ use crate::version::Version;
 use crate::world::{Flags, SystemSlot, World};
 
 thread_local! {
-    /// The worlds that are being updated. It has no destructor: a world may be dropped after other thread locals of its
-    /// thread.
+    /// The worlds that this thread is updating. The static has no destructor, because a world may be dropped after other thread
+    /// locals of its thread.
     static ACTIVE_WORLDS: RefCell<ActiveWorlds> = const { RefCell::new(ActiveWorlds::NONE) };
 }
 
-/// The number of worlds that need no allocation. Updates are rarely nested deeper.
+/// The number of worlds that are stored without an allocation. Updates are rarely nested deeper.
 const INLINE_WORLDS: usize = 16;
 
 /// The worlds that a thread is updating, the innermost last.
 struct ActiveWorlds {
     inline: [u64; INLINE_WORLDS],
     count: usize,
-    /// The worlds beyond the inline ones. Freed with the last of them.
+    /// Worlds beyond the inline ones. The memory is freed with the last of them.
     more: ManuallyDrop<Vec<u64>>,
 }
 
@@ -54,7 +55,7 @@ impl ActiveWorlds {
     }
 }
 
-/// Marks a world as being updated by this thread, until it is dropped.
+/// Marks a world as being updated by this thread until the guard is dropped.
 pub(super) struct UpdateGuard;
 
 impl UpdateGuard {
@@ -90,7 +91,7 @@ impl World {
         self.systems.since = Version::NEVER;
         self.time.forget_floors(self.systems.time_depth);
         self.entities.jobs.list_scheduled(false);
-        // The system that ran at that time is gone.
+        // The system that executed at that time no longer exists.
         let is_gone = |slot: &SystemSlot| {
             let is_system = !slot.flags.has(Flags::GROUP) && !slot.flags.has(Flags::POINT);
             slot.flags.has(Flags::REMOVED) || (is_system && slot.system.is_none())
@@ -104,7 +105,8 @@ impl World {
         gone.into_iter().for_each(|id| self.remove_or_defer(id));
     }
 
-    /// Calls a function on behalf of a system, which is marked as executing. Returns the message of a panic.
+    /// Calls a function on behalf of a system, which is marked as executing during the call. Returns the message of a panic as an
+    /// error.
     pub(super) fn while_executing<R>(
         &mut self,
         id: SystemId,

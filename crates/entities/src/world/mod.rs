@@ -1,4 +1,4 @@
-//! The world, its settings, its clock, and its update memory.
+//! Worlds, their settings, their clocks and their update memory.
 
 mod resources;
 mod systems;
@@ -29,15 +29,16 @@ use crate::time::{Time, TimeError, TimeStack};
 /// A world derefs to its [`EntityManager`], which has the methods for entities and queries. The methods of `World` itself are for
 /// systems, resources, singletons, time, forks and transactions.
 ///
-/// A world can be sent to another thread. One thread uses it at a time.
+/// A world can be sent to another thread, and is used by one thread at a time.
 ///
 /// Dropping a world completes its jobs. Then the running systems stop, in the order in which they were added, and all systems are
 /// destroyed in the opposite order.
 ///
 /// # All worlds of a program
 ///
-/// There is no global list of worlds, such as Unity's `World.All`: only its owner can reach a world. Worlds of two threads, tests or
-/// plugins do not affect each other. A program with several worlds stores them itself, and lends them to its tools.
+/// There is no global list of worlds, such as Unity's `World.All`: code can only reach a world through its owner. Worlds of two
+/// threads, tests or plugins do not affect each other. A program with several worlds stores them itself, and passes references to
+/// its tools.
 ///
 /// ```
 /// use ancho_entities::World;
@@ -114,7 +115,7 @@ impl World {
         Self::with_entities(name.into(), settings, entities)
     }
 
-    /// Creates a world of these entities, without systems and resources.
+    /// Creates a world with the given entities, without systems and resources.
     fn with_entities(name: String, settings: WorldSettings, entities: EntityManager) -> Self {
         let (systems, resources) = (Systems::new(), Resources::default());
         let (time, memory) = (TimeStack::new(), UpdateMemory::default());
@@ -131,24 +132,24 @@ impl World {
         &self.settings
     }
 
-    /// Creates a second world with the same entities, which shares memory with this one until one of them writes to it. It has no systems
-    /// and no resources, and its time starts at zero.
+    /// Creates a second world with the same entities. The two worlds share memory until one of them writes to it. The fork has no
+    /// systems and no resources, and its time starts at zero.
     ///
-    /// The cost is linear in the number of chunks, and the first write to a chunk copies it. Use it for snapshots and undo;
-    /// [`restore`](Self::restore) rolls back to a fork.
+    /// The cost is linear in the number of chunks, and the first write to a chunk copies the chunk. Use forks for snapshots and
+    /// undo. [`restore`](Self::restore) rolls back to a fork.
     ///
-    /// Components with interior mutability, such as atomics, change in both worlds until their chunk is copied.
+    /// Until a chunk is copied, changes of components with interior mutability, such as atomics, are visible in both worlds.
     ///
-    /// [Caches](crate::EntityManager::take_cache), such as that of the transforms, are shared, too. A cache is copied by the code that keeps
-    /// it, before its next write.
+    /// [Caches](crate::EntityManager::take_cache), such as the cache of the transforms, are shared too. The code that owns a cache
+    /// copies it before its next write.
     ///
-    /// Chunks with [managed](crate::ManagedComponent) components are copied at once, since they belong to one thread. So are [chunk
-    /// components](crate::PerChunk).
+    /// Chunks with [managed](crate::ManagedComponent) components are copied immediately, because such components belong to one
+    /// thread. [Chunk components](crate::PerChunk) are copied immediately, too.
     ///
     /// # Errors
     ///
-    /// If a component can neither be copied nor cloned, or there is no memory for immediate copies. Then the world is unchanged, also if
-    /// a clone panics.
+    /// If a component can neither be copied nor cloned, or there is not enough memory for the immediate copies. In these cases, and
+    /// if a clone panics, the world is unchanged.
     ///
     /// # Examples
     ///
@@ -169,12 +170,12 @@ impl World {
         Ok(self.with_copied_entities(entities))
     }
 
-    /// Creates a second world with the same entities, and memory of its own. It has no systems and no resources, and its time starts at
-    /// zero.
+    /// Creates a second world with the same entities, which shares no memory with this one. It has no systems and no resources, and
+    /// its time starts at zero.
     ///
     /// # Errors
     ///
-    /// If a component can neither be copied nor cloned, or there is no memory.
+    /// If a component can neither be copied nor cloned, or there is not enough memory.
     ///
     /// # Examples
     ///
@@ -235,9 +236,10 @@ impl World {
         played.map_err(|error| error.played_by(&format!("world `{}`", self.name)))
     }
 
-    /// Lends the entities of the world to jobs, one at a time, until the transaction [ends](ExclusiveEntityTransaction::end).
+    /// Begins a transaction, which lends the entities of the world to one job at a time until it
+    /// [ends](ExclusiveEntityTransaction::end).
     ///
-    /// The transaction owns the world until then. All jobs over its entities are completed first. Unity's
+    /// The transaction owns the world until then. All jobs over entities of the world are completed first. Unity's
     /// `BeginExclusiveEntityTransaction`.
     ///
     /// # Examples
@@ -252,7 +254,7 @@ impl World {
     /// # Ok::<(), ancho_jobs::ScheduleError>(())
     /// ```
     ///
-    /// The world cannot be used meanwhile:
+    /// The world cannot be used during a transaction:
     ///
     /// ```compile_fail,E0382
     /// # use ancho_entities::World;
@@ -298,7 +300,7 @@ impl fmt::Debug for World {
 }
 
 impl World {
-    /// Returns the current time, which systems take as a parameter.
+    /// Returns the current time. Systems take it as a [`Time`] parameter.
     ///
     /// # Examples
     ///
@@ -338,11 +340,11 @@ impl World {
         self.time.set(time)
     }
 
-    /// Replaces the current time until it is [popped](Self::pop_time). Times that a system pushes and does not pop are popped when it
-    /// returns.
+    /// Replaces the current time until it is [popped](Self::pop_time). Times that a system pushes and does not pop are popped when
+    /// the system returns.
     ///
-    /// An [update](Self::update) meanwhile continues from the pushed time and its [frame](Time::frame). Popping restores time and frame
-    /// from before the push.
+    /// While a time is pushed, an [update](Self::update) continues from it and from its [frame](Time::frame). Popping restores the
+    /// time and the frame from before the push.
     ///
     /// # Errors
     ///
@@ -369,13 +371,14 @@ impl World {
     ///
     /// # Errors
     ///
-    /// With A0122 if nothing was pushed; in a system, if it has pushed nothing itself.
+    /// With A0122 if no time was pushed, or, in a system, if the system itself has pushed no time.
     pub fn pop_time(&mut self) -> Result<Time, TimeError> {
         self.reset_abandoned_update();
         self.time.pop()
     }
 
-    /// Returns the maximum delta time of an update in seconds: a third, unless it is [set](Self::set_maximum_delta).
+    /// Returns the maximum delta time of an update in seconds. The default is a third of a second. See
+    /// [`set_maximum_delta`](Self::set_maximum_delta).
     pub fn maximum_delta(&self) -> f64 {
         self.time.maximum_delta()
     }
@@ -384,7 +387,7 @@ impl World {
     ///
     /// # Errors
     ///
-    /// With A0120 unless it is a number above zero.
+    /// With A0120 if `seconds` is not a finite number above zero.
     ///
     /// # Examples
     ///
@@ -429,7 +432,8 @@ pub struct WorldSettings {
 }
 
 impl WorldSettings {
-    /// Creates the default settings: chunks of 16 KiB without a capacity limit, the arena and the job pool of the process, not strict.
+    /// Creates the default settings: chunks of 16 KiB without a capacity limit, the process-wide arena and job pool, and not
+    /// strict.
     pub fn new() -> Self {
         Self {
             chunk_size: 16 * 1024,
@@ -444,7 +448,7 @@ impl WorldSettings {
     ///
     /// # Panics
     ///
-    /// Unless it is a power of two from 4 KiB to 1 MiB.
+    /// If `bytes` is not a power of two from 4 KiB to 1 MiB.
     ///
     /// # Examples
     ///
@@ -475,7 +479,7 @@ impl WorldSettings {
     ///
     /// # Panics
     ///
-    /// If it is zero.
+    /// If `entities` is zero.
     ///
     /// # Examples
     ///
@@ -497,11 +501,12 @@ impl WorldSettings {
         self
     }
 
-    /// Sets whether three operations without an effect are errors: despawning an entity that does not exist (A0050), adding a component
-    /// that the entity has (A0052), and removing a component that the entity lacks (A0051).
+    /// Sets whether three operations without an effect are errors: despawning an entity that does not exist (A0050), adding a
+    /// component that the entity already has (A0052), and removing a component that the entity lacks (A0051).
     ///
-    /// Otherwise, as in Unity's Entities 1.x, `despawn` and `remove` return `false`, and `add` replaces the value. In a strict world,
-    /// [`check_commands`](crate::EntityManager::check_commands) refuses commands that make prefabs (A0151).
+    /// In a world that is not strict, `despawn` and `remove` return `false`, and `add` replaces the value, as in Unity's Entities
+    /// 1.x. In a strict world, [`check_commands`](crate::EntityManager::check_commands) also refuses commands that create prefabs
+    /// (A0151).
     ///
     /// # Examples
     ///
@@ -542,7 +547,8 @@ impl WorldSettings {
         self
     }
 
-    /// Sets the pool of worker threads. The default is the [pool of the process](JobPool::shared). Forks have the pool of their world.
+    /// Sets the pool of worker threads. The default is the [pool of the process](JobPool::shared). A fork uses the pool of its
+    /// world.
     ///
     /// # Examples
     ///
@@ -577,7 +583,7 @@ impl Default for WorldSettings {
 /// The memory of a world for values that live for two updates.
 #[derive(Default)]
 pub(crate) struct UpdateMemory {
-    /// Created at its first use: most forks never use it.
+    /// The allocators of the world. Created at the first use, because most forks never use them.
     own: OnceCell<TwoUpdates>,
     /// The memory of the group that is being updated, if it has its own rate.
     of_group: Option<Allocator>,
@@ -587,7 +593,7 @@ pub(crate) struct UpdateMemory {
 #[derive(Debug)]
 pub(crate) struct TwoUpdates {
     allocators: [RewindableAllocator; 2],
-    /// The current allocator.
+    /// The index of the current allocator.
     current: usize,
 }
 
@@ -616,7 +622,8 @@ impl UpdateMemory {
         }
     }
 
-    /// Begins an update of a group with its own rate and memory. Returns the argument for [`leave_group`](Self::leave_group) at its end.
+    /// Begins an update of a group with its own rate and memory. Returns the value to pass to [`leave_group`](Self::leave_group) at
+    /// the end of that update.
     pub(crate) fn enter_group(&mut self, of_group: &mut Option<TwoUpdates>) -> Option<Allocator> {
         match of_group {
             Some(memory) => memory.advance(),
@@ -631,7 +638,7 @@ impl UpdateMemory {
         self.of_group.clone()
     }
 
-    /// Ends the update of a group with its own rate.
+    /// Ends the update of a group with its own rate. `outer` is the result of [`enter_group`](Self::enter_group).
     pub(crate) fn leave_group(&mut self, outer: Option<Allocator>) {
         self.of_group = outer;
     }
@@ -646,17 +653,18 @@ impl UpdateMemory {
 }
 
 impl World {
-    /// Returns the allocator for values that live at most until the next update, such as containers that jobs fill in one frame and the
-    /// next frame reads.
+    /// Returns the allocator for values that live until the end of the next update, such as containers that jobs fill in one frame
+    /// and systems read in the next frame.
     ///
-    /// Allocating costs a few instructions, and freeing nothing. Memory of one update of the world can be used in it and in the next one.
-    /// It is freed when the update after that begins; containers with it then fail with A0013. Jobs that use it continue. Memory
-    /// allocated between two updates belongs to the one before.
+    /// Allocating costs a few instructions, and freeing nothing. Memory of one update of the world is valid in this update and in
+    /// the next one. It is freed when the update after that begins. Containers in this memory then fail with A0013, and jobs that
+    /// use them can still finish. Memory that is allocated between two updates belongs to the update before.
     ///
-    /// In a group with its own [rate](crate::IntoSystem::rate), systems have the memory of that group, which lives for two of its steps.
+    /// In a group with its own [rate](crate::IntoSystem::rate), systems use the memory of the group, which is valid for two steps
+    /// of the group.
     ///
-    /// Call it in each update: an allocator of an earlier update is freed earlier. In systems it is a parameter,
-    /// [`UpdateAllocator`](crate::UpdateAllocator). Unity's `World.UpdateAllocator`.
+    /// Call this method in each update, because the memory of an allocator from an earlier update is freed earlier. Systems can
+    /// take an [`UpdateAllocator`](crate::UpdateAllocator) parameter instead. Unity's `World.UpdateAllocator`.
     ///
     /// # Examples
     ///

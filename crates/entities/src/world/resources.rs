@@ -24,19 +24,20 @@ pub(crate) struct Resources {
     slots: Vec<Slot>,
 }
 
-/// The slot of a resource. Its type never changes.
+/// The slot of a resource. The type of the resource never changes.
 struct Slot {
     ty: TypeId,
     name: &'static str,
-    /// From a box. It is only accessed through this pointer, since system parameters hold references to it.
+    /// The value, which was allocated as a `Box`. It is only accessed through this pointer, because system parameters hold
+    /// references to it.
     value: Option<NonNull<dyn Any + Send>>,
 }
 
-// SAFETY: the values are owned, as in boxes, and are `Send`.
+// SAFETY: the values are owned as in a `Box`, and are `Send`.
 unsafe impl Send for Resources {}
 
 impl Resources {
-    /// Returns the place of a resource, which never changes.
+    /// Returns the index of a resource type, which never changes.
     pub(crate) fn place_of<T: Send + 'static>(&mut self) -> u32 {
         let ty = TypeId::of::<T>();
         *self.places.entry(ty).or_insert_with(|| {
@@ -45,7 +46,7 @@ impl Resources {
         })
     }
 
-    /// Returns the resource at a place, if there is one.
+    /// Returns the address of the resource at an index, if the world has it.
     #[inline]
     pub(crate) fn get_at<T: Send + 'static>(&self, place: u32) -> Option<NonNull<T>> {
         let slot = self.slots.get(place as usize)?;
@@ -72,19 +73,19 @@ fn leak(value: Box<dyn Any + Send>) -> NonNull<dyn Any + Send> {
     NonNull::from(Box::leak(value))
 }
 
-/// Returns the value of a resource that was taken out of its slot.
+/// Converts a resource that was taken out of its slot into its value.
 fn take<T: 'static>(value: NonNull<dyn Any + Send>) -> T {
-    // SAFETY: the pointer is from a box, and was taken out of its only slot.
+    // SAFETY: the pointer is from `Box::into_raw`, and was taken out of its slot, so no other code frees it.
     let value = unsafe { Box::from_raw(value.as_ptr()) };
     *value.downcast::<T>().expect("places are of one type")
 }
 
-/// Drops all values in the order of their places. If several panic, the first panic continues.
+/// Drops all values in the order of their indices. If several drops panic, the first panic continues.
 impl Drop for Resources {
     fn drop(&mut self) {
         let mut panics = FirstPanic::default();
         for value in self.slots.iter_mut().filter_map(|slot| slot.value.take()) {
-            // SAFETY: the pointer is from a box, and was taken out of its only slot.
+            // SAFETY: the pointer is from `Box::into_raw`, and was taken out of its slot, so no other code frees it.
             let value = unsafe { Box::from_raw(value.as_ptr()) };
             panics.during(|| drop(value));
         }
@@ -103,7 +104,7 @@ impl World {
     /// Inserts a resource, a value that exists once per world. Systems take it as [`Res`](crate::Res) or [`ResMut`](crate::ResMut).
     /// Returns the old value.
     ///
-    /// Resources belong to the world, and not to its entities: forks do not have them.
+    /// Resources belong to the world, not to its entities: a fork does not have them.
     ///
     /// # Examples
     ///
@@ -123,7 +124,7 @@ impl World {
         self.resources.insert(value)
     }
 
-    /// Removes a resource and returns it, if it exists.
+    /// Removes a resource. Returns its value, or `None` if the world does not have it.
     ///
     /// # Examples
     ///
@@ -142,7 +143,7 @@ impl World {
         self.resources.remove()
     }
 
-    /// Returns whether there is a resource of this type.
+    /// Tests whether the world has a resource of this type.
     ///
     /// # Examples
     ///
@@ -160,11 +161,11 @@ impl World {
         self.resources.get::<T>().is_some()
     }
 
-    /// Returns a resource.
+    /// Returns a shared reference to a resource.
     ///
     /// # Panics
     ///
-    /// With A0103 if it does not exist. [`get_resource`](Self::get_resource) returns `None` instead.
+    /// With A0103 if the world does not have the resource. [`get_resource`](Self::get_resource) returns `None` instead.
     ///
     /// # Examples
     ///
@@ -185,11 +186,11 @@ impl World {
         }
     }
 
-    /// Returns a resource for writing.
+    /// Returns a mutable reference to a resource.
     ///
     /// # Panics
     ///
-    /// With A0103 if it does not exist. [`get_resource_mut`](Self::get_resource_mut) returns `None` instead.
+    /// With A0103 if the world does not have the resource. [`get_resource_mut`](Self::get_resource_mut) returns `None` instead.
     ///
     /// # Examples
     ///
@@ -212,7 +213,7 @@ impl World {
         }
     }
 
-    /// Returns a resource, if it exists.
+    /// Returns a shared reference to a resource, or `None` if the world does not have it.
     ///
     /// # Examples
     ///
@@ -232,7 +233,7 @@ impl World {
         self.resources.get::<T>().map(|value| unsafe { value.as_ref() })
     }
 
-    /// Returns a resource for writing, if it exists.
+    /// Returns a mutable reference to a resource, or `None` if the world does not have it.
     ///
     /// # Examples
     ///
@@ -264,14 +265,14 @@ fn no_such<T>(world: &World) -> ! {
     );
 }
 
-/// Singletons: a singleton is a component that exactly one entity has. Forks and files contain it, unlike
-/// [resources](World::insert_resource).
+/// Singletons: components that exactly one entity has. Unlike [resources](World::insert_resource), forks and saved files contain
+/// them.
 impl World {
     /// Returns the only entity with a component.
     ///
     /// # Errors
     ///
-    /// With A0088 if no entity has it, or more than one.
+    /// With A0088 if no entity, or more than one, has the component.
     ///
     /// # Examples
     ///
@@ -290,11 +291,12 @@ impl World {
         self.query_filtered::<Entity, With<T>>().single().map_err(of::<T>)
     }
 
-    /// Returns the component of the only entity that has it. Waits for jobs that change it.
+    /// Returns the component of the only entity that has it. Waits for jobs that write the component.
     ///
     /// # Errors
     ///
-    /// With A0088 if no entity has it, or more than one. [`try_singleton`](Self::try_singleton) returns `None` if no entity has it.
+    /// With A0088 if no entity, or more than one, has the component. [`try_singleton`](Self::try_singleton) returns `None` if no
+    /// entity has it.
     ///
     /// # Examples
     ///
@@ -316,11 +318,11 @@ impl World {
         self.query::<&T>().single().map_err(of::<T>)
     }
 
-    /// Returns the component of the only entity that has it, for writing.
+    /// Returns a mutable reference to the component of the only entity that has it.
     ///
     /// # Errors
     ///
-    /// With A0088 if no entity has it, or more than one.
+    /// With A0088 if no entity, or more than one, has the component.
     ///
     /// # Examples
     ///
@@ -342,11 +344,11 @@ impl World {
         self.query_mut::<&mut T>().into_single().map_err(of::<T>)
     }
 
-    /// Returns the component of the only entity that has it, or `None`.
+    /// Returns the component of the only entity that has it, or `None` if no entity has it.
     ///
     /// # Errors
     ///
-    /// With A0088 if more than one entity has it.
+    /// With A0088 if more than one entity has the component.
     ///
     /// # Examples
     ///
@@ -371,7 +373,7 @@ impl World {
     ///
     /// # Errors
     ///
-    /// With A0088 if more than one entity has it.
+    /// With A0088 if more than one entity has the component.
     ///
     /// # Examples
     ///
@@ -396,7 +398,7 @@ impl World {
     ///
     /// # Errors
     ///
-    /// With A0088 if no entity has it, or more than one.
+    /// With A0088 if no entity, or more than one, has the component.
     ///
     /// # Examples
     ///
@@ -422,7 +424,8 @@ impl World {
     ///
     /// # Errors
     ///
-    /// With A0137 if an entity has it already, also if the component is disabled, or the entity is [`Disabled`](crate::Disabled).
+    /// With A0137 if an entity already has the component, even if the component is disabled or the entity is
+    /// [`Disabled`](crate::Disabled).
     ///
     /// # Examples
     ///
@@ -449,11 +452,11 @@ impl World {
         }
     }
 
-    /// Returns the elements of the only buffer of this type. Waits for jobs that change them.
+    /// Returns the elements of the only buffer of this type. Waits for jobs that write the buffer.
     ///
     /// # Errors
     ///
-    /// With A0088 if no entity has such a buffer, or more than one.
+    /// With A0088 if no entity, or more than one, has such a buffer.
     ///
     /// # Examples
     ///
@@ -474,7 +477,7 @@ impl World {
         self.query::<&Buffer<T>>().single().map_err(of_buffer::<T>)
     }
 
-    /// Returns the elements of the only buffer of this type, or `None`.
+    /// Returns the elements of the only buffer of this type, or `None` if no entity has one.
     ///
     /// # Errors
     ///
@@ -491,7 +494,8 @@ impl World {
     ///
     /// # Errors
     ///
-    /// With A0137 if an entity has such a buffer already, also if the buffer is disabled, or the entity is [`Disabled`](crate::Disabled).
+    /// With A0137 if an entity already has such a buffer, even if the buffer is disabled or the entity is
+    /// [`Disabled`](crate::Disabled).
     pub fn create_singleton_buffer<T: BufferElement>(
         &mut self,
         elements: Buffer<T>,
@@ -511,7 +515,7 @@ impl World {
     ///
     /// # Errors
     ///
-    /// With A0088 if no entity has such a buffer, or more than one.
+    /// With A0088 if no entity, or more than one, has such a buffer.
     ///
     /// # Examples
     ///
@@ -546,12 +550,12 @@ impl World {
     }
 }
 
-/// Adds the name of the component to the result of a query.
+/// Adds the name of the component to an error of a query.
 fn of<T: Component>(error: EntityError) -> EntityError {
     named(error, ComponentType::of::<T>())
 }
 
-/// Adds the name of the elements to the result of a query.
+/// Adds the name of the element type to an error of a query.
 fn of_buffer<T: BufferElement>(error: EntityError) -> EntityError {
     named(error, ComponentType::of_buffer::<T>())
 }

@@ -21,60 +21,60 @@ use crate::version::Version;
 /// The systems of a world.
 #[derive(Default)]
 pub(crate) struct Systems {
-    /// The id of the world: unique, since a system can replace its world by another one.
+    /// The unique id of the world. It shows whether a system replaced its world by another one.
     pub(crate) id: u64,
-    /// The id of the manager that the last runs of all systems refer to.
+    /// The id of the manager to which the last runs of all systems refer.
     pub(crate) entities: u64,
     pub(crate) slots: Vec<SystemSlot>,
     pub(crate) free: Vec<u32>,
-    /// Structs, groups and points. A world has one of each type.
+    /// Structs, groups and points by type. A world has at most one of each type.
     pub(crate) by_type: HashMap<TypeId, SystemId, FixedState>,
     /// The root group. `None` before the first system.
     pub(crate) root: Option<SystemId>,
-    /// Systems that run after each other system.
+    /// The patches: systems that run after each other system.
     pub(crate) patches: Arc<[SystemId]>,
     pub(crate) points: Points,
     /// The number of systems that were ever added.
     pub(crate) created: u64,
-    /// The number of changes to the table.
+    /// The number of changes to the table, excluding those of the built-in systems.
     pub(crate) version: u64,
     /// The innermost system that is executing.
     pub(crate) executing: Option<SystemId>,
     pub(crate) is_updating: bool,
-    /// The number of pushed times when the update began.
+    /// The number of pushed times at the beginning of the update.
     pub(crate) time_depth: usize,
     pub(crate) is_dropping: bool,
     pub(crate) profiles: bool,
-    /// The order for latency of groups without a setting of their own.
+    /// Set if groups without their own setting are ordered for latency.
     pub(crate) for_latency: bool,
-    /// The last run of the executing system.
+    /// The version of the executing system's last run.
     pub(crate) since: Version,
-    /// The errors since the update began.
+    /// The errors since the beginning of the update.
     pub(crate) errors: Vec<UpdateError>,
-    /// Further faults of the executing system.
+    /// Faults of the executing system after its first one.
     pub(crate) other_faults: Vec<SystemFault>,
     pub(crate) handler: Option<ErrorHandler>,
-    /// The jobs that systems have scheduled since the update began.
+    /// The jobs that systems have scheduled since the beginning of the update.
     pub(crate) jobs: Vec<(JobHandle, SystemId)>,
-    /// The names of removed systems that have scheduled some of these jobs.
+    /// The names of removed systems whose jobs are still in `jobs`.
     pub(crate) removed: Vec<(SystemId, Arc<str>)>,
-    /// Observes the world after each system.
+    /// The function that observes the world after each system.
     pub(crate) watcher: Option<Watcher>,
-    /// The number of errors that the watcher has seen.
+    /// The number of errors that were passed to the watcher.
     pub(crate) seen_errors: usize,
 }
 
-/// Receives the errors of updates.
+/// The function that receives the errors of updates.
 pub(crate) type ErrorHandler = Box<dyn FnMut(&UpdateError) + Send>;
 
 /// A moment of an update that is reported to the watcher.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Moment {
-    /// An update has begun, and no system has run yet.
+    /// An update has begun. No system has run yet.
     Begun,
-    /// This system has run.
+    /// The system with this name has run.
     After(Arc<str>),
-    /// This point was reached without waiting commands.
+    /// The point with this name was reached, and no commands waited for it.
     Passed(Arc<str>),
     /// All systems of an update have run.
     Ended,
@@ -88,9 +88,9 @@ pub(crate) struct SystemSlot {
     pub(crate) generation: u32,
     pub(crate) flags: Flags,
     pub(crate) last_run: Version,
-    /// The function or struct. `None` while it runs, and for groups and points.
+    /// The function or struct. `None` while the system runs, and for groups and points.
     pub(crate) system: Option<Box<dyn ErasedSystem>>,
-    /// The data that is not needed in each run. `None` if the slot is free.
+    /// The data of the system that is not needed in each run. `None` if the slot is free.
     pub(crate) record: Option<Box<Record>>,
 }
 
@@ -111,7 +111,7 @@ pub enum SystemKind {
 /// The outcome of a call of a system.
 pub(crate) type Outcome = Result<(), Box<SystemFault>>;
 
-/// A function or struct system with erased type.
+/// A function or struct system with an erased type.
 pub(crate) trait ErasedSystem: Send {
     /// Creates the system. Returns the access of its parameters, if it declares them.
     fn create(
@@ -120,7 +120,7 @@ pub(crate) trait ErasedSystem: Send {
         name: &str,
     ) -> Result<Option<SystemAccess>, SystemError>;
 
-    /// The name. It is stored here, too, so that it is known when the world is gone.
+    /// Returns the name. It is stored in the system too, so that it is available after the world was replaced.
     fn name(&self) -> &str;
 
     fn start(&mut self, _world: &mut World) -> Outcome {
@@ -143,7 +143,7 @@ pub(crate) trait ErasedSystem: Send {
         true
     }
 
-    /// The struct of a struct system.
+    /// Returns the struct of a struct system.
     fn as_any(&self) -> Option<&dyn Any> {
         None
     }
@@ -152,18 +152,18 @@ pub(crate) trait ErasedSystem: Send {
         None
     }
 
-    /// The number of entities in chunks that match its queries.
+    /// Returns the number of entities in chunks that match the system's queries.
     fn entity_count(&mut self, _entities: &EntityManager) -> Option<usize> {
         None
     }
 
-    /// Tests whether one of its queries matches a chunk.
+    /// Returns whether one of the system's queries matches a chunk.
     fn has_entities(&mut self, _entities: &EntityManager) -> Option<bool> {
         None
     }
 }
 
-/// The state of a system, as bits.
+/// The state of a system, as bit flags.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Flags(u16);
 
@@ -171,9 +171,9 @@ impl Flags {
     pub(crate) const NONE: Self = Self(0);
     /// The system is enabled.
     pub(crate) const ENABLED: Self = Self(1);
-    /// The system has started, and not stopped.
+    /// The system has started and has not stopped since.
     pub(crate) const STARTED: Self = Self(2);
-    /// The system is being updated, or in a callback.
+    /// The system is being updated, or one of its callbacks runs.
     pub(crate) const EXECUTING: Self = Self(4);
     /// The system has requirements.
     pub(crate) const REQUIRES: Self = Self(8);
@@ -181,14 +181,14 @@ impl Flags {
     pub(crate) const GROUP: Self = Self(16);
     /// The system is a command point.
     pub(crate) const POINT: Self = Self(32);
-    /// The system is removed when it returns.
+    /// The system will be removed when it returns.
     pub(crate) const REMOVED: Self = Self(64);
     /// The system is a patch.
     pub(crate) const PATCH: Self = Self(128);
     /// The system is a function that cannot access the system table.
     pub(crate) const SYSTEMS_UNREACHABLE: Self = Self(256);
 
-    /// The tested flags of a function or struct that can run without further tests.
+    /// The values of the [`TESTED`](Self::TESTED) flags for a function or struct that can run without further tests.
     pub(crate) const READY: Self = Self(1 | 2);
     /// The flags that decide whether a system can run without further tests.
     pub(crate) const TESTED: Self = Self(1 | 2 | 4 | 8 | 16 | 32 | 64);
@@ -203,20 +203,20 @@ impl Flags {
         self.0 & Self::TESTED.0 == Self::READY.0
     }
 
-    /// Tests for a function that can run on the fast path.
+    /// Tests whether the system is a function that can run on the fast path.
     #[inline(always)]
     pub(crate) const fn is_ready_for_fast_path(self) -> bool {
         self.0 & (Self::TESTED.0 | Self::SYSTEMS_UNREACHABLE.0)
             == Self::READY.0 | Self::SYSTEMS_UNREACHABLE.0
     }
 
-    /// Tests for a point that can run without further tests.
+    /// Tests whether the system is a point that can run without further tests.
     #[inline(always)]
     pub(crate) const fn is_ready_point(self) -> bool {
         self.0 & Self::TESTED.0 == Self::READY.0 | Self::POINT.0
     }
 
-    /// Tests for a group that can run without further tests.
+    /// Tests whether the system is a group that can run without further tests.
     #[inline(always)]
     pub(crate) const fn is_ready_group(self) -> bool {
         self.0 & Self::TESTED.0 == Self::READY.0 | Self::GROUP.0
@@ -237,7 +237,7 @@ pub(crate) struct Record {
     pub(crate) name: Arc<str>,
     pub(crate) kind: SystemKind,
     pub(crate) type_id: TypeId,
-    /// The number of systems that were added before it.
+    /// The number of systems that were added before this one.
     pub(crate) created: u64,
     /// The enclosing group. `None` for the root and for patches.
     pub(crate) group: Option<SystemId>,
@@ -246,12 +246,12 @@ pub(crate) struct Record {
     pub(crate) before: Vec<SystemTarget>,
     pub(crate) after: Vec<SystemTarget>,
     pub(crate) requirements: Requirements,
-    /// The index of the command point.
+    /// The index of the command point, if the system is one.
     pub(crate) point: Option<u32>,
-    /// The members, for a group.
+    /// The members, if the system is a group.
     pub(crate) children: Children,
     pub(crate) profile: Profile,
-    /// The access, for the order for latency.
+    /// The access of the system, used by the order for latency.
     pub(crate) access: LatencyAccess<AccessedData>,
 }
 
@@ -274,16 +274,16 @@ pub(crate) struct Children {
     pub(crate) sorted: Option<Box<[SystemId]>>,
     /// Set if `sorted` is out of date.
     pub(crate) is_stale: bool,
-    /// Set if constraints are used.
+    /// Set if the members are sorted by their constraints.
     pub(crate) sorts: bool,
-    /// The order for latency, if it is set for this group.
+    /// Set if the group is ordered for latency. `None` selects the setting of the world.
     pub(crate) for_latency: Option<bool>,
-    /// Set if all members were points when they were sorted.
+    /// Set if all members were points when they were last sorted.
     pub(crate) only_points: bool,
     pub(crate) rate: Option<Box<dyn RateManager>>,
-    /// Set if the rate was set during the current turn, and is used from the next one.
+    /// Set if the rate was set during the current turn. It is used from the next turn on.
     pub(crate) rate_is_new: bool,
-    /// The memory of two updates of the group, if it has a rate.
+    /// The memory for two updates of the group, if the group has a rate.
     pub(crate) memory: Option<TwoUpdates>,
 }
 
@@ -311,12 +311,12 @@ pub(crate) struct Profile {
     pub(crate) total: Duration,
 }
 
-/// The number of worlds that were created.
+/// The id of the next world.
 static WORLDS: AtomicU64 = AtomicU64::new(1);
 
 impl Systems {
     pub(crate) fn new() -> Self {
-        // The ids only have to differ.
+        // `Relaxed` is enough, because the ids only have to be unique.
         Self { id: WORLDS.fetch_add(1, Ordering::Relaxed), ..Self::default() }
     }
 
@@ -349,7 +349,7 @@ impl Systems {
         self.is_updating || self.executing.is_some()
     }
 
-    /// The name of a system, also of a removed one whose jobs are not completed.
+    /// Returns the name of a system. The system may have been removed, if its jobs are not completed.
     pub(crate) fn name_of(&self, id: SystemId) -> Arc<str> {
         if let Some(record) = self.record(id) {
             return Arc::clone(&record.name);
@@ -365,7 +365,7 @@ impl Systems {
         there.map(move |(index, slot)| SystemId::new(world, index as u32, slot.generation))
     }
 
-    /// Finds the system that a target names. Of several, the one that was added first.
+    /// Finds the system that a target names. If there are several, returns the one that was added first.
     pub(crate) fn find(&self, target: &SystemTarget) -> Option<SystemId> {
         match target {
             SystemTarget::System(id) => return self.record(*id).map(|_| *id),
@@ -404,7 +404,7 @@ impl Systems {
         self.by_type.get(&TypeId::of::<T>()).copied()
     }
 
-    /// The struct of a system, unless it is running.
+    /// Returns the struct of a struct system, unless the system is running.
     pub(crate) fn data_of<S: 'static>(&self, id: SystemId) -> Option<&S> {
         self.slot(id)?.system.as_ref()?.as_any()?.downcast_ref()
     }
@@ -413,7 +413,7 @@ impl Systems {
         self.slot_mut(id)?.system.as_mut()?.as_any_mut()?.downcast_mut()
     }
 
-    /// Inserts a system without its function or struct.
+    /// Inserts a system without its function or struct. Returns its id.
     pub(crate) fn insert(&mut self, flags: Flags, record: Record) -> SystemId {
         let index = self.free.pop().unwrap_or_else(|| {
             let last_run = Version::NEVER;
@@ -433,7 +433,7 @@ impl Systems {
         SystemId::new(self.id as u32, index, slot.generation)
     }
 
-    /// Frees the slot of a system. Returns its record for the caller to drop, which may run user code.
+    /// Frees the slot of a system. Returns the record, because dropping it may run user code.
     #[must_use = "dropping it may do anything"]
     pub(crate) fn free(&mut self, id: SystemId) -> Option<Box<Record>> {
         let slot = self.slot_mut(id)?;
@@ -441,7 +441,7 @@ impl Systems {
         let record = slot.record.take();
         slot.generation = slot.generation.wrapping_add(1);
         self.free.push(id.index());
-        // A job of it may fail later, and is reported by name.
+        // A job of the system may fail later, and is then reported with the name of the system.
         if let Some(record) = &record
             && self.jobs.iter().any(|&(_, system)| system == id)
         {

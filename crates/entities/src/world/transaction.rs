@@ -12,12 +12,13 @@ use ancho_jobs::{
 use crate::manager::EntityManager;
 use crate::world::World;
 
-/// A world whose entities are lent to jobs, one at a time, for example to load a level in the background.
+/// A world whose entities are lent to one job at a time, for example to load a level in the background.
 ///
-/// A job has the whole [`EntityManager`], and can make structural changes. Other jobs over entities access components alone.
+/// A job of the transaction has the whole [`EntityManager`], and can make structural changes. Other jobs over entities only access
+/// components.
 ///
-/// A transaction owns its world, for as many frames as the jobs take. [`end`](Self::end) returns the world. Dropping a transaction waits
-/// for the jobs, and drops the world. Unity's `ExclusiveEntityTransaction`.
+/// A transaction owns its world for as many frames as the jobs take. [`end`](Self::end) returns the world. Dropping a transaction
+/// waits for the jobs, and drops the world. Unity's `ExclusiveEntityTransaction`.
 ///
 /// # Examples
 ///
@@ -57,18 +58,18 @@ use crate::world::World;
 /// ```
 #[must_use = "the world is dropped with it; call `end` to get it back"]
 pub struct ExclusiveEntityTransaction {
-    /// Without its entities, which jobs may have. It is dropped first, and waits for the jobs.
+    /// The world without its entities, which jobs may use. This field is dropped first, and waits for the jobs.
     world: World,
     entities: JobCell<EntityManager>,
-    /// Jobs that may be uncompleted, or whose failures were not reported.
+    /// Jobs that may not be completed, or whose failures were not reported.
     scheduled: Vec<JobHandle>,
-    /// The name of the next job, if it is set.
+    /// The name of the next job, if one was set.
     next_name: Option<&'static str>,
-    /// The number of jobs at which forgotten ones are removed next.
+    /// The length of `scheduled` at which jobs that the scheduler has forgotten are removed next.
     many: usize,
 }
 
-/// The minimum number of jobs before forgotten ones are removed.
+/// The minimum length of `scheduled` at which forgotten jobs are removed.
 const MANY: usize = 64;
 
 impl ExclusiveEntityTransaction {
@@ -84,12 +85,13 @@ impl ExclusiveEntityTransaction {
         self.world.name()
     }
 
-    /// Returns the scheduler of the world, which has the jobs: to [flush](JobScheduler::flush) them, and to read their state.
+    /// Returns the scheduler of the world, which runs the jobs. Use it to [flush](JobScheduler::flush) jobs, and to read their
+    /// state.
     pub fn jobs(&self) -> &JobScheduler {
         self.world.jobs()
     }
 
-    /// Names the next job, for messages and profiles. The default name is that of the closure's type.
+    /// Sets the name of the next job in messages and profiles. The default is the name of the closure's type.
     ///
     /// # Examples
     ///
@@ -107,17 +109,17 @@ impl ExclusiveEntityTransaction {
         self
     }
 
-    /// Schedules a job with the entities, after other jobs.
+    /// Schedules a job that has exclusive access to the entities, after its dependencies.
     ///
-    /// It starts with the next [`flush`](JobScheduler::flush), or when it is waited for.
+    /// The job starts at the next [`flush`](JobScheduler::flush), or when another call waits for it.
     ///
-    /// Jobs that were scheduled through [`entities_mut`](Self::entities_mut) are completed first. They belong to another scheduler, and
-    /// cannot be dependencies.
+    /// Jobs that were scheduled through [`entities_mut`](Self::entities_mut) are completed first, because they belong to another
+    /// scheduler and cannot be dependencies.
     ///
     /// # Errors
     ///
-    /// With A0001 if another job with the entities is uncompleted and not among the dependencies. The other errors are those of
-    /// [`JobScheduler::schedule`]. Then nothing was scheduled.
+    /// With A0001 if another job of the transaction is not completed and not among the dependencies. Other errors are those of
+    /// [`JobScheduler::schedule`]. If there is an error, nothing was scheduled.
     ///
     /// # Examples
     ///
@@ -141,7 +143,7 @@ impl ExclusiveEntityTransaction {
         self.submit::<F>(|jobs, entities| jobs.schedule(dependencies, entities.write(), job))
     }
 
-    /// Schedules a job with the entities and containers, after other jobs.
+    /// Schedules a job that has exclusive access to the entities, and access to containers, after its dependencies.
     ///
     /// # Errors
     ///
@@ -180,7 +182,7 @@ impl ExclusiveEntityTransaction {
         })
     }
 
-    /// Schedules a job with a closure of the type `F`.
+    /// Schedules a job with a closure of type `F`.
     fn submit<F>(
         &mut self,
         schedule: impl FnOnce(
@@ -190,7 +192,8 @@ impl ExclusiveEntityTransaction {
     ) -> Result<JobHandle, ScheduleError> {
         let Self { world, entities, scheduled, next_name, many } = self;
         let name = next_name.take().unwrap_or_else(type_name::<F>);
-        // Jobs of another scheduler cannot be dependencies, so they are completed here. Inside a job the call fails below.
+        // Jobs of another scheduler cannot be dependencies, so they are completed here. Inside a job nothing can be completed, and
+        // `schedule` fails below.
         if current_job().is_none()
             && let Ok(entities) = entities.get_mut()
         {
@@ -206,11 +209,11 @@ impl ExclusiveEntityTransaction {
         Ok(job)
     }
 
-    /// The entities.
+    /// Returns the entities.
     ///
     /// # Errors
     ///
-    /// With A0003 if a job with the entities is uncompleted.
+    /// With A0003 if a job of the transaction is not completed.
     pub fn entities(&self) -> Result<&EntityManager, AccessError> {
         self.entities.get()
     }
@@ -219,7 +222,7 @@ impl ExclusiveEntityTransaction {
     ///
     /// # Errors
     ///
-    /// With A0003 if a job with the entities is uncompleted.
+    /// With A0003 if a job of the transaction is not completed.
     ///
     /// # Examples
     ///
@@ -237,34 +240,34 @@ impl ExclusiveEntityTransaction {
         self.entities.get_mut()
     }
 
-    /// Waits for all jobs with the entities, also those that were scheduled through [`entities_mut`](Self::entities_mut).
+    /// Waits for all jobs of the transaction, including those that were scheduled through [`entities_mut`](Self::entities_mut).
     ///
     /// # Errors
     ///
-    /// If a job panicked: the first failure that was not reported yet. Its changes until then stay.
+    /// If a job panicked, returns the first failure that was not reported yet. Changes that the job made before the panic remain.
     ///
     /// # Panics
     ///
-    /// With A0006 inside a job, unless all are complete.
+    /// With A0006 if called inside a job, unless all jobs are completed.
     #[track_caller]
     pub fn complete(&mut self) -> Result<(), JobFailed> {
         let completed = self.jobs().try_complete_all(&self.scheduled);
-        // Only now: if waiting panics, the jobs have to stay listed.
+        // The list is cleared after waiting: if waiting panics, the jobs must stay in the list.
         self.scheduled.clear();
         let lent = self.entities.get_mut().ok().and_then(EntityManager::complete_detached);
         completed.and(lent.map_or(Ok(()), Err))
     }
 
-    /// Waits for all jobs with the entities, and returns the world.
+    /// Waits for all jobs of the transaction, and returns the world.
     ///
     /// # Errors
     ///
-    /// If a job panicked, also one that was scheduled through [`entities_mut`](Self::entities_mut): the first failure that was not
-    /// reported yet. Its changes until then stay. The error returns the world.
+    /// If a job panicked, including those that were scheduled through [`entities_mut`](Self::entities_mut): the first failure that
+    /// was not reported yet. Changes that the job made before the panic remain. The error contains the world.
     ///
     /// # Panics
     ///
-    /// With A0006 inside a job, unless all are complete.
+    /// With A0006 if called inside a job, unless all jobs are completed.
     ///
     /// # Examples
     ///

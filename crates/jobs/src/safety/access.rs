@@ -18,12 +18,12 @@ use super::{Fence, Guarded, Slot};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Access {
-    /// Reads it. Any number of jobs may read at a time.
+    /// The job reads the container. Any number of jobs may read it at the same time.
     Read,
-    /// Writes it exclusively: no other job reads or writes meanwhile.
+    /// The job writes the container exclusively: no other job reads or writes it at the same time.
     Write,
-    /// Writes it from several batches at once, through the container's concurrent writer. For other jobs and for the
-    /// owner, this equals writing.
+    /// The job writes the container from several batches at once, through the container's concurrent writer. For other jobs and for
+    /// the owner, this is the same as [`Write`](Self::Write).
     Concurrent,
 }
 
@@ -34,7 +34,7 @@ impl Access {
     }
 }
 
-/// Formats as the verb between the name of a job and that of its container: "job `A` reads `positions`".
+/// Writes the verb between the name of a job and the name of its container: "job `A` reads `positions`".
 impl fmt::Display for Access {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -71,16 +71,16 @@ pub struct AccessList {
 /// One declared container.
 #[derive(Clone, Copy)]
 pub(crate) struct Declared {
-    /// The container's slot. Alive while the token that declared it, or the `Held` made from that token, is alive.
+    /// The container's slot. It is valid while the token that declared it, or the `Held` that was created from that token, exists.
     pub(crate) slot: NonNull<Slot>,
     pub(crate) access: Access,
-    /// Set if the slot is that of a fence: the job is then ordered after others, and never refused.
+    /// Set if the slot is that of a fence. In this case, the job is ordered after other jobs, and never refused.
     pub(crate) orders: bool,
 }
 
-// SAFETY: only the scheduler reads the slots, while it checks the job whose data declared them, on that data's
-// thread. Pointers that stay in the list afterwards are never read: the next check begins with an empty list. So a
-// list that moves to another thread with its scheduler is effectively empty.
+// SAFETY: only the scheduler reads the slots, on the thread of the data that declared them, while it checks the job of that data.
+// Pointers that remain in the list afterwards are never read, because the next check begins with an empty list. So a list that
+// moves to another thread with its scheduler is effectively empty.
 unsafe impl Send for AccessList {}
 
 impl AccessList {
@@ -101,7 +101,7 @@ impl AccessList {
         self.declared.push(Declared { slot, access, orders: false });
     }
 
-    /// Declares an access of the job to the data behind a fence. The job is ordered after the jobs that conflict.
+    /// Declares an access of the job to the data behind a fence. The job is ordered after conflicting jobs.
     ///
     /// Conflicts within the job itself are not checked: the caller must ensure that the job's own accesses to the
     /// data do not conflict.
@@ -124,8 +124,8 @@ impl AccessList {
 
     /// Requests that the job be completed before the call that schedules it returns.
     ///
-    /// For data that the owner's thread continues to use afterwards without another check. A failure of the job is
-    /// handled like that of [`complete_quietly`](crate::JobScheduler::complete_quietly).
+    /// Use it for data that the owner's thread continues to use afterwards without another check. A failure of the job is handled
+    /// like a failure in [`complete_quietly`](crate::JobScheduler::complete_quietly).
     ///
     /// # Examples
     ///
@@ -156,7 +156,7 @@ impl AccessList {
         self.at_once = true;
     }
 
-    /// Returns whether a container is declared.
+    /// Returns whether the list declares a container.
     pub(crate) fn uses_containers(&self) -> bool {
         self.declared.iter().any(|declared| !declared.orders)
     }

@@ -32,13 +32,13 @@ pub struct JobCell<T> {
 
 /// A container that several batches can write at once, each through its own writer.
 ///
-/// The batches share the container meanwhile, so it needs interior mutability that is `Sync`: atomics, or a part for
-/// each thread or batch.
+/// The batches share the container while they write, so it needs interior mutability that is `Sync`: atomics, or one part for each
+/// thread or batch.
 ///
 /// # Determinism
 ///
-/// Batches run in any order, on any thread. If the order of the writes is visible afterwards, sort by
-/// [`BatchInfo::index`], then by the order of the writes in the batch.
+/// Batches run in any order, on any thread. If the order of the writes is visible afterwards, sort the writes by
+/// [`BatchInfo::index`], then by their order in the batch.
 ///
 /// # Examples
 ///
@@ -76,31 +76,29 @@ pub trait ConcurrentWrite: Send + Sync + 'static {
     /// The writer of one index.
     type Item<'b>;
 
-    /// Makes the writer of one batch. A single job is one batch with index 0 and an empty range.
+    /// Creates the writer of one batch. A single job is one batch with index 0 and an empty range.
     fn writer(&self, batch: &BatchInfo) -> Self::Writer<'_>;
 
     /// Lends a batch's writer to the index at `offset` from its first index.
     fn item<'b>(writer: &'b mut Self::Writer<'_>, offset: usize) -> Self::Item<'b>;
 
-    /// Merges the writes of all batches in order. Called once, when the job's last batch is done and before anything
-    /// that waits for the job continues; also if a batch panicked. A panic here fails the job; its message should
-    /// name `container`.
+    /// Merges the writes of all batches in order. Called once after the last batch of the job, even if a batch panicked, and before
+    /// code that waits for the job continues. If this method panics, the job fails. The message should name `container`.
     fn settle(&mut self, container: ContainerLabel) {
         _ = container;
     }
 
-    /// Keeps or discards the writes of the job. Called once, after all containers of the job were
-    /// [settled](Self::settle). From then on only the destructor of a value can make the job fail. `failed` is true
-    /// if the job panicked.
+    /// Keeps or discards the writes of the job. Called once, after all containers of the job were [settled](Self::settle). From
+    /// then on, only a panic in a destructor can make the job fail. `failed` is true if the job panicked.
     ///
-    /// Most containers keep the writes of a job that panicked, and do nothing here.
+    /// Most containers keep the writes of a job that panicked, and do not implement this method.
     fn conclude(&mut self, failed: bool) {
         _ = failed;
     }
 }
 
 impl<T: Send + 'static> JobCell<T> {
-    /// Makes a cell with a value.
+    /// Creates a cell with a value.
     ///
     /// # Examples
     ///
@@ -113,7 +111,7 @@ impl<T: Send + 'static> JobCell<T> {
         Self { value: Guarded::new(value, ContainerLabel::of::<Self>()) }
     }
 
-    /// Gives the cell a name for error messages.
+    /// Sets the name of the cell in error messages.
     ///
     /// # Examples
     ///
@@ -163,11 +161,11 @@ impl<T: Send + 'static> JobCell<T> {
 
     /// Returns a token for jobs that write the value from all their batches at once.
     ///
-    /// Until such a job is completed, no other job and not the owner can read or write the value.
+    /// Until such a job is completed, neither another job nor the owner can read or write the value.
     ///
     /// # Examples
     ///
-    /// With the `Counter` of the example of [`ConcurrentWrite`]:
+    /// This example uses the `Counter` from the example of [`ConcurrentWrite`]:
     ///
     /// ```
     /// # use ancho_jobs::{BatchInfo, ConcurrentWrite};
@@ -262,7 +260,7 @@ impl<T> JobCell<T> {
     ///
     /// # Errors
     ///
-    /// Returns an error if an uncompleted job writes it.
+    /// Returns an error if an uncompleted job writes the value.
     ///
     /// # Examples
     ///
@@ -285,7 +283,7 @@ impl<T> JobCell<T> {
     ///
     /// # Errors
     ///
-    /// Returns an error if an uncompleted job uses it.
+    /// Returns an error if an uncompleted job uses the value.
     ///
     /// # Examples
     ///
@@ -299,11 +297,11 @@ impl<T> JobCell<T> {
         self.value.get_mut()
     }
 
-    /// Takes the value out.
+    /// Consumes the cell, and returns the value.
     ///
     /// # Errors
     ///
-    /// Returns the cell and the error if an uncompleted job uses it.
+    /// Returns the cell and the error if an uncompleted job uses the value.
     ///
     /// # Examples
     ///
@@ -325,7 +323,7 @@ impl<T: fmt::Debug> fmt::Debug for JobCell<T> {
     }
 }
 
-/// A loan of a [`JobCell`], for a job that reads it.
+/// A token that lends a [`JobCell`] to a job that reads it.
 ///
 /// # Examples
 ///
@@ -346,7 +344,7 @@ pub struct CellRead<'a, T> {
     cell: &'a Guarded<T>,
 }
 
-/// A loan of a [`JobCell`], for a single job that writes it.
+/// A token that lends a [`JobCell`] to a single job that writes it.
 ///
 /// # Examples
 ///
@@ -368,11 +366,11 @@ pub struct CellWrite<'a, T> {
     cell: &'a mut Guarded<T>,
 }
 
-/// A loan of a [`JobCell`], for a job that writes it from all its batches at once.
+/// A token that lends a [`JobCell`] to a job that writes it from all its batches at once.
 ///
 /// # Examples
 ///
-/// With the `Counter` of the example of [`ConcurrentWrite`]:
+/// This example uses the `Counter` from the example of [`ConcurrentWrite`]:
 ///
 /// ```
 /// # use ancho_jobs::{BatchInfo, ConcurrentWrite};
@@ -408,8 +406,8 @@ pub struct CellConcurrent<'a, T> {
     cell: &'a mut Guarded<T>,
 }
 
-// SAFETY: declares that it reads the cell, holds its block, and views it as shared; `T: Sync` lets several threads do
-// so.
+// SAFETY: the token declares that it reads the cell, which it borrows, and holds its block. The view is a shared reference, which
+// `T: Sync` lets several threads have.
 unsafe impl<T: Send + Sync + 'static> JobData for CellRead<'_, T> {
     type Held = Held<T>;
     type Whole<'v> = &'v T;
@@ -424,12 +422,12 @@ unsafe impl<T: Send + Sync + 'static> JobData for CellRead<'_, T> {
 
     #[inline(always)]
     unsafe fn whole(held: &mut Held<T>) -> &T {
-        // SAFETY: nothing writes the value, since the declared access passed the check.
+        // SAFETY: no job writes the value, because the declared access passed the check.
         unsafe { &*held.as_ptr() }
     }
 }
 
-// SAFETY: declares that it reads the cell and holds its block; every batch sees the same shared value, which `T:
+// SAFETY: the token declares that it reads the cell, and holds its block. Every batch has the same shared reference, which `T:
 // Sync` allows.
 unsafe impl<T: Send + Sync + 'static> ParallelJobData for CellRead<'_, T> {
     type Batch<'v> = &'v T;
@@ -439,7 +437,7 @@ unsafe impl<T: Send + Sync + 'static> ParallelJobData for CellRead<'_, T> {
 
     #[inline(always)]
     unsafe fn open(held: &Held<T>) -> &T {
-        // SAFETY: nothing writes the value, since the declared access passed the check.
+        // SAFETY: no job writes the value, because the declared access passed the check.
         unsafe { &*held.as_ptr() }
     }
 
@@ -454,8 +452,8 @@ unsafe impl<T: Send + Sync + 'static> ParallelJobData for CellRead<'_, T> {
     }
 }
 
-// SAFETY: declares that it writes the cell, which it borrows mutably, holds its block, and views it
-// in one single job.
+// SAFETY: the token declares that it writes the cell, which it borrows mutably, and holds its block. The only view is that of a
+// single job.
 unsafe impl<T: Send + 'static> JobData for CellWrite<'_, T> {
     type Held = Held<T>;
     type Whole<'v> = &'v mut T;
@@ -470,13 +468,13 @@ unsafe impl<T: Send + 'static> JobData for CellWrite<'_, T> {
 
     #[inline(always)]
     unsafe fn whole(held: &mut Held<T>) -> &mut T {
-        // SAFETY: nothing else uses the value, since the declared access passed the check, and this is its only view.
+        // SAFETY: no other code uses the value, because the declared access passed the check and this is the only view.
         unsafe { &mut *held.as_ptr() }
     }
 }
 
-// SAFETY: declares that it writes the cell, which it borrows mutably, and holds its block. The views
-// come from shared references, which `T: Sync` (by `ConcurrentWrite`) lets several threads have.
+// SAFETY: the token declares that it writes the cell, which it borrows mutably, and holds its block. The views are created from
+// shared references, which `T: Sync` (by `ConcurrentWrite`) lets several threads have.
 unsafe impl<T: ConcurrentWrite> JobData for CellConcurrent<'_, T> {
     type Held = Held<T>;
     type Whole<'v> = T::Writer<'v>;
@@ -492,27 +490,25 @@ unsafe impl<T: ConcurrentWrite> JobData for CellConcurrent<'_, T> {
     #[inline(always)]
     unsafe fn whole(held: &mut Held<T>) -> T::Writer<'_> {
         let batch = BatchInfo { index: 0, range: 0..0, thread: thread_index().unwrap_or(0) };
-        // SAFETY: no mutable reference to the value exists, since the declared access passed the check.
+        // SAFETY: no mutable reference to the value exists, because the declared access passed the check.
         unsafe { &*held.as_ptr() }.writer(&batch)
     }
 
     const SETTLES: bool = true;
 
     unsafe fn settle(held: &mut Held<T>) {
-        // SAFETY: nothing else uses the value, since the declared access passed the check, and the job's writers are
-        // gone.
+        // SAFETY: no other code uses the value, because the declared access passed the check and the job's writers no longer exist.
         unsafe { &mut *held.as_ptr() }.settle(held.label());
     }
 
     unsafe fn conclude(held: &mut Held<T>, failed: bool) {
-        // SAFETY: nothing else uses the value, since the declared access passed the check, and the job's writers are
-        // gone.
+        // SAFETY: no other code uses the value, because the declared access passed the check and the job's writers no longer exist.
         unsafe { &mut *held.as_ptr() }.conclude(failed);
     }
 }
 
-// SAFETY: declares that it writes the cell, which it borrows mutably, and holds its block. The batches' writers come
-// from shared references, which `T: Sync` (by `ConcurrentWrite`) lets several threads have.
+// SAFETY: the token declares that it writes the cell, which it borrows mutably, and holds its block. The writers of batches are
+// created from shared references, which `T: Sync` (by `ConcurrentWrite`) lets several threads have.
 unsafe impl<T: ConcurrentWrite> ParallelJobData for CellConcurrent<'_, T> {
     type Batch<'v> = T::Writer<'v>;
     type Item<'b> = T::Item<'b>;
@@ -521,7 +517,7 @@ unsafe impl<T: ConcurrentWrite> ParallelJobData for CellConcurrent<'_, T> {
 
     #[inline(always)]
     unsafe fn open(held: &Held<T>) -> &T {
-        // SAFETY: no mutable reference to the value exists, since the declared access passed the check.
+        // SAFETY: no mutable reference to the value exists, because the declared access passed the check.
         unsafe { &*held.as_ptr() }
     }
 

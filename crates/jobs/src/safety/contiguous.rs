@@ -12,18 +12,18 @@ use super::{
 
 /// A value with contiguous elements, so that batches can get parts of them.
 ///
-/// For authors of containers: a [`Guarded`] of such a value has the same element tokens as
+/// This trait is for authors of containers. A [`Guarded`] of such a value has the same element tokens as
 /// [`JobSlice`](crate::JobSlice).
 ///
 /// # Safety
 ///
-/// - [`elements`](Self::elements) returns valid elements. They may be read or written under the same conditions as
-///   the value as a whole. So they are never changed through a shared reference to the value.
-/// - They are not inside `Self`, and their address is fixed until the value is changed through a mutable reference,
+/// - [`elements`](Self::elements) returns valid elements. They may be read or written under the same conditions as the whole value.
+///   In particular, they are never changed through a shared reference to the value.
+/// - The elements are not inside `Self`, and their address does not change until the value is changed through a mutable reference,
 ///   or dropped.
-/// - Several threads may call `elements` at the same time, also if `Self` is not `Sync`, and also while views of the
-///   elements or the owner's shared reference are in use. So it touches neither the elements nor any other state that
-///   can change meanwhile, unless that state is made for sharing.
+/// - Several threads may call `elements` at the same time, even if `Self` is not `Sync`, and even while views of the elements or
+///   the owner's shared reference are in use. So `elements` accesses neither the elements nor any other state that can change at
+///   the same time, unless that state is `Sync`.
 ///
 /// # Examples
 ///
@@ -60,22 +60,22 @@ pub unsafe trait Contiguous: Send + 'static {
     fn elements(&self) -> NonNull<[Self::Element]>;
 }
 
-/// Tokens of the elements, for containers with contiguous elements.
+/// Tokens of elements, for containers with contiguous elements.
 impl<S: Contiguous> Guarded<S> {
     /// Returns a token for jobs that read the elements. See [`Contiguous`] for an example.
     pub fn read_elements(&self) -> SliceRead<'_, S::Element> {
         SliceRead::new(self)
     }
 
-    /// Returns a token for jobs that write the elements: all of them in a single job, their own part in
-    /// each batch of a parallel one. See [`Contiguous`] for an example.
+    /// Returns a token for jobs that write the elements. A single job gets all elements, and each batch of a parallel job gets its
+    /// own part. See [`Contiguous`] for an example.
     ///
     /// The number of elements is looked up when the job runs.
     pub fn write_elements(&mut self) -> SliceWrite<'_, S::Element> {
         SliceWrite::new(self)
     }
 
-    /// Returns a token for jobs that write the elements anywhere from any batch, unchecked. See
+    /// Returns a token for jobs that write any element from any batch, unchecked. See
     /// [`JobSlice::write_unrestricted`](crate::JobSlice::write_unrestricted).
     ///
     /// # Safety
@@ -86,7 +86,7 @@ impl<S: Contiguous> Guarded<S> {
     }
 }
 
-/// A container from which tokens of elements are made.
+/// A container from which tokens of elements are created.
 ///
 /// # Safety
 ///
@@ -95,7 +95,7 @@ impl<S: Contiguous> Guarded<S> {
 pub(super) unsafe trait SliceSource<T> {
     fn label(&self) -> ContainerLabel;
 
-    /// Returns the number of elements when the job will run, if that is known now.
+    /// Returns the number of elements at the time when the job runs, if it is already known.
     fn known_length(&self) -> Option<usize>;
 
     fn declare(&self, accesses: &mut AccessList, access: Access);
@@ -103,15 +103,14 @@ pub(super) unsafe trait SliceSource<T> {
     fn hold(&self) -> HeldSlice<T>;
 }
 
-// SAFETY: `declare` adds the container itself, and `hold` holds its block. The elements are looked up in the held
-// value.
+// SAFETY: `declare` adds the container itself, and `hold` holds its block. The elements are looked up in the held value.
 unsafe impl<S: Contiguous> SliceSource<S::Element> for Guarded<S> {
     fn label(&self) -> ContainerLabel {
         Self::label(self)
     }
 
     fn known_length(&self) -> Option<usize> {
-        // Not known while an uncompleted job writes the value.
+        // The length is unknown while an uncompleted job writes the value.
         self.get().ok().map(|value| value.elements().len())
     }
 
@@ -121,16 +120,16 @@ unsafe impl<S: Contiguous> SliceSource<S::Element> for Guarded<S> {
 
     fn hold(&self) -> HeldSlice<S::Element> {
         let place = Place::LookUp(|block| {
-            // SAFETY: the block was made from a `Held<S>`, below. A running job may read the value, and so the
-            // address of its elements: no job that could change it runs meanwhile. Other threads may call `elements`
-            // or use the value as readers at the same time, by the contract of `Contiguous`.
+            // SAFETY: the block was created from a `Held<S>`, below. A running job may read the value, and so the address of its
+            // elements, because no job that could change the value is running. The contract of `Contiguous` allows other threads to
+            // call `elements`, or to use the value as readers, at the same time.
             unsafe { &*block.value::<S>() }.elements()
         });
         HeldSlice { place, block: Self::hold(self).into() }
     }
 }
 
-/// The references of a job to an array: its block, and the location of the elements.
+/// The references of a job to an array: the array's block, and the location of the elements.
 #[doc(hidden)]
 pub struct HeldSlice<T> {
     pub(super) place: Place<T>,
@@ -145,13 +144,13 @@ pub(super) enum Place<T> {
     LookUp(fn(&HeldAny) -> NonNull<[T]>),
 }
 
-// SAFETY: the block may be released on any thread, since its contents are `Send`. The pointer, and the result of the
-// function, are used only by the views. These require `T: Send`, and `T: Sync` where several threads see the same
-// elements. Several threads may call the function, by the contract of `Contiguous`.
+// SAFETY: the block may be released on any thread, because its contents are `Send`. The pointer, and the result of the function,
+// are used only by the views. The views require `T: Send`, and `T: Sync` if several threads see the same elements. The contract of
+// `Contiguous` allows several threads to call the function.
 unsafe impl<T: Send> Send for HeldSlice<T> {}
-// SAFETY: shared access only reads the location. The pointer, and the result of the function, are used only by the
-// views, which require `T: Sync` where several threads see the same elements. Several threads may call the function,
-// by the contract of `Contiguous`.
+// SAFETY: shared access only reads the location. The pointer, and the result of the function, are used only by the views, which
+// require `T: Sync` if several threads see the same elements. The contract of `Contiguous` allows several threads to call the
+// function.
 unsafe impl<T: Send> Sync for HeldSlice<T> {}
 
 impl<T> fmt::Debug for HeldSlice<T> {
@@ -161,7 +160,7 @@ impl<T> fmt::Debug for HeldSlice<T> {
 }
 
 impl<T> HeldSlice<T> {
-    /// Returns the current location of the elements. Only for a job that is running.
+    /// Returns the current location of the elements. The job that holds this value has to be running.
     #[inline(always)]
     pub(super) fn elements(&self) -> NonNull<[T]> {
         match self.place {
@@ -170,30 +169,36 @@ impl<T> HeldSlice<T> {
         }
     }
 
+    /// Returns all elements for reading.
+    ///
     /// # Safety
     ///
-    /// The job that holds this is running, and nothing writes the elements while the view is in use.
+    /// The job that holds this value is running, and no code writes the elements while the view is in use.
     #[inline(always)]
     pub(super) unsafe fn view<'v>(&self) -> &'v [T] {
-        // SAFETY: the pointer covers valid elements, which the block keeps alive; not written, by the contract.
+        // SAFETY: the pointer is that of valid elements, which the block keeps alive. The caller says that no code writes them.
         unsafe { &*self.elements().as_ptr() }
     }
 
+    /// Returns all elements for writing.
+    ///
     /// # Safety
     ///
-    /// - The job that holds this is running.
-    /// - Nothing else uses the elements while the view is in use.
+    /// - The job that holds this value is running.
+    /// - No other code uses the elements while the view is in use.
     #[inline(always)]
     pub(super) unsafe fn view_all_mut<'v>(&self) -> &'v mut [T] {
-        // SAFETY: the pointer covers valid elements, which the block keeps alive; not shared, by the contract.
+        // SAFETY: the pointer is that of valid elements, which the block keeps alive. The caller says that no other code uses them.
         unsafe { &mut *self.elements().as_ptr() }
     }
 
+    /// Returns the elements of a range for writing.
+    ///
     /// # Safety
     ///
-    /// - `elements` was returned by [`elements`](Self::elements), and the job that holds this is running.
+    /// - `elements` was returned by [`elements`](Self::elements), and the job that holds this value is running.
     /// - The range does not end before it starts.
-    /// - Nothing else uses the elements in the range while the view is in use.
+    /// - No other code uses the elements in the range while the view is in use.
     #[inline(always)]
     pub(super) unsafe fn part<'v>(
         &self,
@@ -204,13 +209,13 @@ impl<T> HeldSlice<T> {
         if end > elements.len() {
             outside(start, end, elements.len(), self.block.label());
         }
-        // SAFETY: the range is inside the elements, which the block keeps alive; not shared, by the contract.
+        // SAFETY: the range is inside the elements, which the block keeps alive. The caller says that no other code uses them.
         unsafe { slice::from_raw_parts_mut(elements.cast::<T>().as_ptr().add(start), end - start) }
     }
 }
 
-/// Panics with the range. A separate function with parameters by value, so that the range stays in registers on the
-/// normal path.
+/// Panics with a message about the range. This is a separate function with parameters by value, so that the range stays in
+/// registers if there is no panic.
 #[cold]
 #[inline(never)]
 fn outside(start: usize, end: usize, length: usize, container: ContainerLabel) -> ! {

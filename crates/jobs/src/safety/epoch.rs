@@ -7,9 +7,9 @@ use crate::primitive::{AtomicU64, Ordering};
 
 /// The lifetime shared by the containers of one allocator, which ends when their memory is rewound.
 ///
-/// A container that was [stamped](crate::Guarded::stamped) can be used until the epoch advances. After that, it is
-/// refused to its owner and to jobs, with code A0013. Jobs that were scheduled before continue to use it, so the
-/// allocator has to keep the memory alive.
+/// A container that was [stamped](crate::Guarded::stamped) can be used until the epoch advances. After that, the owner and jobs are
+/// refused access to it, with code A0013. Jobs that were scheduled before continue to use the container, so the allocator has to
+/// keep the memory alive.
 ///
 /// # Examples
 ///
@@ -31,7 +31,7 @@ struct Current {
     number: AtomicU64,
 }
 
-/// The moment in an [`Epoch`] at which a container was made.
+/// The moment in an [`Epoch`] at which a container was created.
 ///
 /// # Examples
 ///
@@ -49,7 +49,7 @@ pub struct EpochStamp {
 }
 
 impl Epoch {
-    /// Begins an epoch of the memory that error messages call `name`.
+    /// Creates an epoch of the memory that error messages call `name`.
     ///
     /// # Examples
     ///
@@ -60,7 +60,7 @@ impl Epoch {
         Self { current: Arc::new(Current { name, number: AtomicU64::new(0) }) }
     }
 
-    /// Ends the epoch for everything stamped before, and begins the next one.
+    /// Ends the epoch for all containers that were stamped before, and begins the next one.
     ///
     /// # Examples
     ///
@@ -71,7 +71,7 @@ impl Epoch {
     /// assert!(before.is_past() && !epoch.stamp().is_past());
     /// ```
     pub fn advance(&self) {
-        // Relaxed: no memory is freed because of this number, so it has to order nothing.
+        // `Relaxed` is enough: no memory is freed because of this number, so it does not have to order other accesses.
         self.current.number.fetch_add(1, Ordering::Relaxed);
     }
 
@@ -89,7 +89,7 @@ impl Epoch {
 }
 
 impl EpochStamp {
-    /// Returns whether the epoch has advanced since.
+    /// Returns whether the epoch has advanced since this stamp was created.
     ///
     /// # Examples
     ///

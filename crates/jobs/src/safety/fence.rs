@@ -7,16 +7,15 @@ use super::{Access, ContainerLabel, Slot};
 use crate::handle::JobHandle;
 use crate::table::NodeTable;
 
-/// A fence that orders the jobs that use some data by the order in which they were scheduled.
+/// A fence that orders the jobs that use some data. They run in the order in which they were scheduled.
 ///
-/// It is the lenient variant of a container's slot. A job that uses a container without depending on conflicting jobs
-/// is refused. A job that [declares](crate::AccessList::order) a fence is [ordered after](crate::JobBuilder::after)
-/// them instead: a writer after all others, a reader after the last writer. The owner of a container is refused
-/// access while jobs use it. The owner of data behind a fence has the conflicting jobs
+/// A fence is the lenient variant of a container's slot. A job that uses a container is refused if it does not depend on the
+/// conflicting jobs. A job that [declares](crate::AccessList::order) a fence is [ordered after](crate::JobBuilder::after) the
+/// conflicting jobs instead: a writer after all others, a reader after the last writer. The owner of a container is refused access
+/// while jobs use it. For the owner of data behind a fence, the conflicting jobs are
 /// [completed](crate::JobScheduler::complete_quietly) instead.
 ///
-/// Used for data that is not a container, such as a component of all entities of a world. A fence belongs to one
-/// scheduler.
+/// Use it for data that is not a container, such as a component of all entities of a world. A fence belongs to one scheduler.
 ///
 /// # Examples
 ///
@@ -62,8 +61,8 @@ impl Fence {
         self.slot.label
     }
 
-    /// Appends the uncompleted jobs that conflict with an access by the owner. They must be completed before that
-    /// access. Usually the list stays empty.
+    /// Appends the uncompleted jobs that conflict with an access by the owner to the list. They must be completed before that
+    /// access. Usually there are no such jobs.
     ///
     /// # Examples
     ///

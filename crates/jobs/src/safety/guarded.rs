@@ -16,12 +16,12 @@ use crate::primitive::{AtomicUsize, Ordering};
 
 /// A value that jobs can share with its owner, and the basis of all containers.
 ///
-/// This is the owner's side. It tracks the uncompleted jobs that use the value, and allows access only if none
-/// conflicts. The value lives in a reference-counted block; [`hold`](Self::hold) returns a reference for a job. The
-/// owner's side is dropped without waiting: the block lives until the last job that holds it is done.
+/// This type is the owner's side. It tracks the uncompleted jobs that use the value, and allows access only if none of them
+/// conflicts. The value is in a reference-counted block, and [`hold`](Self::hold) returns a reference for a job. Dropping the
+/// owner's side does not wait: the block is freed when the last job that holds it is done.
 ///
-/// For authors of containers. Users of jobs should use [`JobCell`](crate::JobCell), [`JobSlice`](crate::JobSlice) or
-/// a container of `ancho_collections`.
+/// This type is for authors of containers. Users of jobs should use [`JobCell`](crate::JobCell), [`JobSlice`](crate::JobSlice) or a
+/// container of `ancho_collections`.
 ///
 /// # Examples
 ///
@@ -34,12 +34,12 @@ use crate::primitive::{AtomicUsize, Ordering};
 /// ```
 pub struct Guarded<T> {
     block: NonNull<Block<T>>,
-    /// The number of block references that the owner has beyond the first. They are taken many at a time, so that a
-    /// job gets one without an atomic operation. This cell also makes the type not `Sync`.
+    /// The number of block references that the owner has in addition to the first one. They are taken many at a time, so that a job
+    /// gets one without an atomic operation. This cell also makes the type not `Sync`.
     spare: Cell<usize>,
 }
 
-/// The counted block. The header comes first, so that a pointer to the block is also a pointer to the header.
+/// The reference-counted block. The header comes first, so that a pointer to the block is also a pointer to the header.
 #[repr(C)]
 struct Block<T> {
     header: Header,
@@ -48,7 +48,7 @@ struct Block<T> {
 
 /// The part of a block that does not depend on the type of the value.
 struct Header {
-    /// The number of `Held` references, plus those of the owner, including spare ones.
+    /// The number of `Held` references, plus the references of the owner, including spare ones.
     references: AtomicUsize,
     slot: Slot,
 }
@@ -56,15 +56,15 @@ struct Header {
 /// The number of spare references taken at a time.
 const SPARE: usize = 64;
 
-// SAFETY: the block is shared by one `Guarded` and any number of `Held`. Only the `Guarded` reaches the slot, whose
-// `RefCell` moves with it. The value is lent only if the slot's checks allow it, and may be dropped here, so `T:
-// Send`. Nothing is shared between threads, since `Guarded` is not `Sync`.
+// SAFETY: the block is shared by one `Guarded` and any number of `Held`. Only the `Guarded` accesses the slot, whose `RefCell`
+// moves with it. The value is lent only if the slot's checks allow it, and may be dropped on the new thread, which `T: Send`
+// allows. `Guarded` is not `Sync`, so threads do not share it.
 unsafe impl<T: Send> Send for Guarded<T> {}
 
 /// A job's reference to the block of a [`Guarded`].
 ///
-/// Keeps the value alive and in place, and provides a pointer to it. The job may use that pointer only for its
-/// declared access.
+/// A `Held` keeps the value alive at its address, and provides a pointer to it. The job may use that pointer only for its declared
+/// access.
 ///
 /// # Examples
 ///
@@ -81,29 +81,29 @@ pub struct Held<T> {
     block: NonNull<Block<T>>,
 }
 
-// SAFETY: a `Held` reaches the count, which is atomic, and the label, which does not change while a `Held` exists.
-// The value is reached through a raw pointer whose users have their own contracts. The last `Held` may drop it on any
-// thread, so `T: Send`.
+// SAFETY: a `Held` accesses the count, which is atomic, and the label, which does not change while a `Held` exists. The value is
+// accessed through a raw pointer, by unsafe code with its own contract. The last `Held` may drop the value on any thread, which `T:
+// Send` allows.
 unsafe impl<T: Send> Send for Held<T> {}
-// SAFETY: a shared `Held` reaches the count, which is atomic, and the label, which does not change while a `Held`
-// exists. The value is reached through a raw pointer whose users have their own contracts.
+// SAFETY: a shared `Held` accesses the count, which is atomic, and the label, which does not change while a `Held` exists. The
+// value is accessed through a raw pointer, by unsafe code with its own contract.
 unsafe impl<T: Send> Sync for Held<T> {}
 
-/// Releases references to a block, and returns whether they were the last, so that it has to be freed.
+/// Releases references to a block. Returns true if they were the last ones, so that the block has to be freed.
 ///
 /// # Safety
 ///
 /// The caller has `references` references, and does not use them afterwards.
 #[inline]
 unsafe fn release(header: NonNull<Header>, references: usize) -> bool {
-    // SAFETY: the references that are released keep the block alive until here.
+    // SAFETY: the references are released below, so they still keep the block alive.
     let count = unsafe { &header.as_ref().references };
-    // Release: everything done through these references happens before the block is freed.
+    // Release: accesses through these references happen before the block is freed.
     if count.fetch_sub(references, Ordering::Release) != references {
         return false;
     }
-    // Acquire: everything done through the other references happens before that, too. A load instead of a fence,
-    // since ThreadSanitizer does not support fences.
+    // Acquire: accesses through the other references happen before the block is freed, too. This is a load instead of a fence,
+    // because ThreadSanitizer does not support fences.
     count.load(Ordering::Acquire);
     true
 }
@@ -114,14 +114,14 @@ unsafe fn release(header: NonNull<Header>, references: usize) -> bool {
 ///
 /// The block contains a `T`, and the last references to it were released.
 unsafe fn free<T>(header: NonNull<Header>) {
-    // SAFETY: made by `Box::new` in `Guarded::new`, and no references are left.
+    // SAFETY: the block was allocated by `Box::new` in `Guarded::new`, and no references to it are left.
     drop(unsafe { Box::from_raw(header.cast::<Block<T>>().as_ptr()) });
 }
 
 impl<T> Drop for Guarded<T> {
     fn drop(&mut self) {
-        // SAFETY: releases the owner's reference and the spare ones, which are not used afterwards. The block
-        // contains a `T`, and is freed with the last reference.
+        // SAFETY: the owner's reference and the spare ones are not used afterwards. The block contains a `T`, and is freed if these
+        // were the last references.
         unsafe {
             if release(self.block.cast(), 1 + self.spare.get()) {
                 free::<T>(self.block.cast());
@@ -133,8 +133,7 @@ impl<T> Drop for Guarded<T> {
 impl<T> Drop for Held<T> {
     #[inline]
     fn drop(&mut self) {
-        // SAFETY: releases this reference, which is not used afterwards. The block contains a `T`, and is freed with
-        // the last reference.
+        // SAFETY: this reference is not used afterwards. The block contains a `T`, and is freed if this was the last reference.
         unsafe {
             if release(self.block.cast(), 1) {
                 free::<T>(self.block.cast());
@@ -149,11 +148,11 @@ pub(super) struct HeldAny {
     free: unsafe fn(NonNull<Header>),
 }
 
-// SAFETY: it is made from a `Held`, so the value in the block is `Send`. The count is atomic, and the label does not
+// SAFETY: a `HeldAny` is created from a `Held`, so the value in the block is `Send`. The count is atomic, and the label does not
 // change while a `Held` exists.
 unsafe impl Send for HeldAny {}
-// SAFETY: the count is atomic, and the label does not change while a `Held` exists. The value is reached through a
-// raw pointer whose users have their own contracts.
+// SAFETY: the count is atomic, and the label does not change while a `Held` exists. The value is accessed through a raw pointer, by
+// unsafe code with its own contract.
 unsafe impl Sync for HeldAny {}
 
 impl HeldAny {
@@ -167,10 +166,10 @@ impl HeldAny {
     ///
     /// # Safety
     ///
-    /// This was made from a `Held<T>`.
+    /// This value was created from a `Held<T>`.
     #[inline(always)]
     pub(super) unsafe fn value<T>(&self) -> *mut T {
-        // SAFETY: this reference keeps the block alive, and it is a block of a `T`, by the contract.
+        // SAFETY: this reference keeps the block alive. The caller says that the block contains a `T`.
         unsafe { self.header.cast::<Block<T>>().as_ref() }.value.get()
     }
 }
@@ -185,8 +184,8 @@ impl<T: Send> From<Held<T>> for HeldAny {
 impl Drop for HeldAny {
     #[inline]
     fn drop(&mut self) {
-        // SAFETY: releases this reference, which is not used afterwards. The last one frees the block, with the
-        // function for its type.
+        // SAFETY: this reference is not used afterwards. If it was the last one, the function for the type of the block frees the
+        // block.
         unsafe {
             if release(self.header, 1) {
                 (self.free)(self.header);
@@ -196,7 +195,7 @@ impl Drop for HeldAny {
 }
 
 impl<T: Send + 'static> Guarded<T> {
-    /// Puts the value in a new block.
+    /// Creates a block with the value.
     ///
     /// # Examples
     ///
@@ -214,7 +213,7 @@ impl<T: Send + 'static> Guarded<T> {
         Self { block: NonNull::from(Box::leak(block)), spare: Cell::new(0) }
     }
 
-    /// Changes the container's label in error messages. For builders: has no effect while a job holds the container.
+    /// Changes the container's label in error messages. This is for builders: it has no effect while a job holds the container.
     ///
     /// # Examples
     ///
@@ -234,8 +233,8 @@ impl<T: Send + 'static> Guarded<T> {
         self
     }
 
-    /// Makes the container unusable once the stamp's [`Epoch`](crate::Epoch) advances. For builders: has no effect
-    /// while a job holds the container.
+    /// Makes the container unusable once the stamp's [`Epoch`](crate::Epoch) advances. This is for builders: it has no effect while
+    /// a job holds the container.
     ///
     /// # Examples
     ///
@@ -278,7 +277,7 @@ impl<T: Send + 'static> Guarded<T> {
 
     #[cold]
     fn take_spare(&self) {
-        // Relaxed: the owner's own reference keeps the block alive meanwhile, as in `Arc::clone`.
+        // `Relaxed` is enough, as in `Arc::clone`: the owner's own reference keeps the block alive.
         let before = self.block().header.references.fetch_add(SPARE, Ordering::Relaxed);
         assert!(before < usize::MAX / 2, "too many jobs hold {}", self.label());
         self.spare.set(SPARE);
@@ -304,7 +303,7 @@ impl<T> Guarded<T> {
     ///
     /// # Errors
     ///
-    /// Returns an error if an uncompleted job writes it.
+    /// Returns an error if an uncompleted job writes the value.
     ///
     /// # Examples
     ///
@@ -327,7 +326,7 @@ impl<T> Guarded<T> {
     ///
     /// # Errors
     ///
-    /// Returns an error if an uncompleted job uses it.
+    /// Returns an error if an uncompleted job uses the value.
     ///
     /// # Examples
     ///
@@ -346,11 +345,11 @@ impl<T> Guarded<T> {
         Ok(unsafe { &mut *self.block().value.get() })
     }
 
-    /// Takes the value out.
+    /// Consumes the container, and returns the value.
     ///
     /// # Errors
     ///
-    /// Returns the container and the error if an uncompleted job uses it.
+    /// Returns the container and the error if an uncompleted job uses the value.
     ///
     /// # Panics
     ///
@@ -368,10 +367,10 @@ impl<T> Guarded<T> {
         if let Err(error) = self.block().header.slot.check_owner(Access::Write) {
             return Err(Kept { container: self, error });
         }
-        // Every job that used the value was completed, so it has released its reference.
+        // Every job that used the value is completed, so it has released its reference.
         assert!(self.is_unique(), "a `Held` of {} outlives the job it was made for", self.label());
         let block = ManuallyDrop::new(self).block;
-        // SAFETY: made by `Box::new` in `new`; no other reference exists, and this one is not used again.
+        // SAFETY: the block was allocated by `Box::new` in `new`. No other reference exists, and this one is not used again.
         let block = unsafe { Box::from_raw(block.as_ptr()) };
         Ok(block.value.into_inner())
     }

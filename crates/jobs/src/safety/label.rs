@@ -21,7 +21,7 @@ pub struct ContainerLabel {
 }
 
 impl ContainerLabel {
-    /// Makes a label for a container of type `C`, with the location of the calling function's caller.
+    /// Creates a label for a container of type `C`, with the location of the calling function's caller.
     ///
     /// # Examples
     ///
@@ -57,7 +57,7 @@ impl ContainerLabel {
         Self { name: Some(name), ..self }
     }
 
-    /// Returns the source location where the container was made.
+    /// Returns the source location where the container was created.
     ///
     /// # Examples
     ///
@@ -86,7 +86,7 @@ impl fmt::Debug for ContainerLabel {
     }
 }
 
-/// A type's name without the paths: `alloc::vec::Vec<my::Thing>` is `Vec<Thing>`.
+/// The name of a type without paths: `alloc::vec::Vec<my::Thing>` becomes `Vec<Thing>`.
 struct ShortTypeName(&'static str);
 
 impl fmt::Display for ShortTypeName {

@@ -1,18 +1,18 @@
 //! Access checks for containers.
 //!
-//! Every container that jobs share has a *slot*, which records the uncompleted jobs that use it. A job that conflicts
-//! with one of them, without depending on it, is refused when it is scheduled. The owner is also refused access while
-//! a conflicting job is uncompleted. "Uncompleted" does not mean "unfinished": a conflict is found on every run, even
-//! if the other job happens to be done already.
+//! Every container that jobs share has a *slot*, which records the uncompleted jobs that use the container. If a job conflicts with
+//! one of these jobs, and does not depend on it, scheduling the job fails. The owner is also refused access while a conflicting job
+//! is uncompleted. "Uncompleted" does not mean "unfinished": a conflict is found on every run, even if the other job has already
+//! finished.
 //!
-//! The check is made once for each container and schedule or access, and never for each element.
+//! The check is made once per container, for each scheduled job and each access of the owner, and never for each element.
 //!
-//! *Why a job may outlive the borrow that scheduled it.* A container's memory is a counted block that the job holds
-//! too, so it lives long enough without relying on a destructor. A token borrows the container until the job is
-//! scheduled, so no reference of the owner's can be alive then. From that moment, the slot replaces the borrow.
+//! *Why a job may outlive the borrow that scheduled it.* A container's memory is a reference-counted block that the job holds too,
+//! so it lives long enough without relying on a destructor. A token borrows the container until the job is scheduled, so the owner
+//! cannot have a conflicting reference at that time. From then on, the slot replaces the borrow.
 //!
-//! *Threads.* A slot is touched only through its container, or through tokens that borrow it. Containers are `Send`
-//! and not `Sync`, and tokens borrow them, so only one thread at a time reaches a slot. Jobs never read slots.
+//! *Threads.* A slot is accessed only through its container, or through tokens that borrow the container. Containers are `Send` and
+//! not `Sync`, and tokens borrow them, so only one thread at a time accesses a slot. Jobs never read slots.
 
 mod access;
 mod cell;

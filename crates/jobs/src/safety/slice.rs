@@ -18,8 +18,8 @@ use crate::error::{AccessError, Kept};
 
 /// An array of fixed length that jobs share with its owner.
 ///
-/// In a parallel job that writes the array, each batch sees only its own part. In a job that reads it, each batch sees
-/// all of it.
+/// In a parallel job that writes the array, each batch gets only its own part. In a job that reads the array, each batch gets all
+/// of it.
 ///
 /// # Examples
 ///
@@ -48,7 +48,7 @@ pub struct JobSlice<T> {
 }
 
 impl<T: Send + 'static> JobSlice<T> {
-    /// Makes an array of `length` clones of a value, aligned to a cache line.
+    /// Creates an array of `length` clones of a value, aligned to a cache line.
     ///
     /// This is the fastest memory for loops over numbers. An array [from a vector](Self::from) keeps the vector's
     /// allocation.
@@ -73,12 +73,12 @@ impl<T: Send + 'static> JobSlice<T> {
         Self { elements: Guarded::new(elements, ContainerLabel::of::<Self>()) }
     }
 
-    /// Makes an array of existing elements, for containers with their own memory.
+    /// Creates an array from existing elements, for containers that have their own memory.
     ///
     /// # Safety
     ///
     /// - The elements are valid, and no other code uses them from now on.
-    /// - Any thread may free their memory with `memory.free`, once they are dropped.
+    /// - Any thread may free the memory of the elements with `memory.free`, once they are dropped.
     ///
     /// # Examples
     ///
@@ -100,8 +100,8 @@ impl<T: Send + 'static> JobSlice<T> {
     /// ```
     #[track_caller]
     pub unsafe fn from_raw(elements: NonNull<[T]>, memory: SliceMemory) -> Self {
-        // SAFETY: the elements are valid, unused by other code, and freed with `memory.free`, by this function's
-        // contract.
+        // SAFETY: the caller says that the elements are valid, that no other code uses them, and that any thread may free them with
+        // `memory.free`.
         Self::with(unsafe { Elements::from_raw(elements, memory) })
     }
 
@@ -137,7 +137,7 @@ impl<T: Send + 'static> JobSlice<T> {
         Self { elements: self.elements.stamped(stamp) }
     }
 
-    /// Gives the array a name for error messages.
+    /// Sets the name of the array in error messages.
     ///
     /// # Examples
     ///
@@ -167,8 +167,8 @@ impl<T: Send + 'static> JobSlice<T> {
         SliceRead::new(self)
     }
 
-    /// Returns a token for jobs that write the array: all of it in a single job, its own part in each
-    /// batch of a parallel one.
+    /// Returns a token for jobs that write the array. A single job gets all of it, and each batch of a parallel job gets its own
+    /// part.
     ///
     /// # Examples
     ///
@@ -186,8 +186,7 @@ impl<T: Send + 'static> JobSlice<T> {
         SliceWrite::new(self)
     }
 
-    /// Returns a token for jobs that write the array anywhere from any batch, unchecked (Unity's
-    /// `NativeDisableParallelForRestriction`).
+    /// Returns a token for jobs that write any element from any batch, unchecked (Unity's `NativeDisableParallelForRestriction`).
     ///
     /// # Safety
     ///
@@ -296,11 +295,11 @@ impl<T> JobSlice<T> {
         Ok(unsafe { elements.as_ptr().as_mut() })
     }
 
-    /// Takes the elements out: without a copy if they came from a vector, else copied.
+    /// Consumes the array, and returns the elements. They are not copied if they came from a vector.
     ///
     /// # Errors
     ///
-    /// Returns the array and the error if an uncompleted job uses it.
+    /// Returns the array and the error if an uncompleted job uses the array.
     ///
     /// # Examples
     ///
@@ -329,7 +328,7 @@ impl<T: fmt::Debug> fmt::Debug for JobSlice<T> {
     }
 }
 
-// SAFETY: declares and holds the block of the elements, whose address is fixed as long as the block exists.
+// SAFETY: `declare` adds the container of the elements, and `hold` holds its block. Their address does not change while it exists.
 unsafe impl<T: Send + 'static> SliceSource<T> for JobSlice<T> {
     fn label(&self) -> ContainerLabel {
         Self::label(self)
@@ -362,32 +361,32 @@ pub(crate) struct Elements<T> {
 /// The allocation of an array, and the function that frees it. See [`JobSlice::from_raw`](crate::JobSlice::from_raw).
 #[derive(Clone, Copy, Debug)]
 pub struct SliceMemory {
-    /// The layout of the allocation; of size zero without an allocation.
+    /// The layout of the allocation, or a layout of size zero if there is no allocation.
     pub layout: Layout,
-    /// Frees the memory. Called exactly once, also if the size is zero.
+    /// Frees the memory. Called exactly once, even if the size is zero.
     pub free: unsafe fn(memory: NonNull<u8>, layout: Layout, context: *mut ()),
-    /// Passed to `free`.
+    /// A pointer that is passed to `free`.
     pub context: *mut (),
 }
 
 /// The origin of the memory.
 enum Memory {
-    /// A vector's allocation, or one like it: allocated with this layout, unless its size is zero.
+    /// The allocation of a vector, or an allocation with this layout. There is no allocation if its size is zero.
     Vector(Layout),
     Foreign(SliceMemory),
 }
 
-// SAFETY: it owns its elements, like a vector, and any thread may free their memory, by the contract of `from_raw`.
+// SAFETY: the type owns its elements, like a vector. The contract of `from_raw` says that any thread may free their memory.
 unsafe impl<T: Send> Send for Elements<T> {}
 
 impl<T> Elements<T> {
-    /// Makes `length` clones of a value, aligned to a cache line, so that SIMD loads do not cross lines.
+    /// Creates `length` clones of a value, aligned to a cache line, so that SIMD loads do not cross cache lines.
     fn aligned(length: usize, value: T) -> Self
     where
         T: Clone,
     {
         if size_of::<T>() == 0 {
-            // Nothing to align, and the standard library handles any number of zero-sized values.
+            // There is nothing to align, and the standard library supports any number of zero-sized values.
             return Self::from(vec![value; length]);
         }
         let layout = Layout::array::<T>(length).and_then(|layout| layout.align_to(CACHE_LINE));
@@ -400,18 +399,20 @@ impl<T> Elements<T> {
             elements.start = start.unwrap_or_else(|| alloc::handle_alloc_error(layout)).cast();
         }
         for index in 0..length {
-            // SAFETY: inside the memory just allocated. The length is updated afterwards, so that the clones are
-            // dropped if a later clone panics.
+            // SAFETY: the address is inside the memory that was just allocated. The length is updated afterwards, so that the
+            // clones are dropped if a later clone panics.
             unsafe { elements.start.add(index).write(value.clone()) };
             elements.length = index + 1;
         }
         elements
     }
 
+    /// Takes ownership of existing elements.
+    ///
     /// # Safety
     ///
-    /// The elements are valid, and no other code uses them from now on. Any thread may free their memory with
-    /// `memory.free`, once they are dropped.
+    /// - The elements are valid, and no other code uses them from now on.
+    /// - Any thread may free their memory with `memory.free`, once they are dropped.
     unsafe fn from_raw(elements: NonNull<[T]>, memory: SliceMemory) -> Self {
         Self { start: elements.cast(), length: elements.len(), memory: Memory::Foreign(memory) }
     }
@@ -431,7 +432,7 @@ impl<T> Elements<T> {
                 0 => this.length,
                 size => layout.size() / size,
             };
-            // SAFETY: the parts of a vector that was taken apart by `From<Vec<T>>`, or of an equal allocation,
+            // SAFETY: these are the parts of a vector that `From<Vec<T>>` has taken apart, or of an equal allocation. They are
             // reassembled once.
             return unsafe { Vec::from_raw_parts(this.start.as_ptr(), this.length, capacity) };
         }
@@ -449,13 +450,14 @@ impl<T> Elements<T> {
     ///
     /// # Safety
     ///
-    /// The elements are dropped or moved, and neither they nor the memory is used again.
+    /// The elements are dropped or moved, and neither the elements nor the memory is used again.
     unsafe fn free(&self) {
         match self.memory {
             Memory::Vector(layout) if layout.size() == 0 => {}
-            // SAFETY: allocated with this layout, by `aligned` or by the vector it came from.
+            // SAFETY: the memory was allocated with this layout, by `aligned` or by the vector from which it came.
             Memory::Vector(layout) => unsafe { alloc::dealloc(self.start.as_ptr().cast(), layout) },
-            // SAFETY: freed once, with the function, layout and context that the memory came with, by the contract.
+            // SAFETY: the memory is freed once, with the function, layout and context that were passed to `from_raw`. The caller
+            // says that the elements are not used again.
             Memory::Foreign(SliceMemory { layout, free, context }) => unsafe {
                 free(self.start.cast(), layout, context);
             },
@@ -486,7 +488,7 @@ impl<T> Drop for Elements<T> {
 
         impl<T> Drop for Free<'_, T> {
             fn drop(&mut self) {
-                // SAFETY: the elements were dropped, as far as possible, and are not used again.
+                // SAFETY: the elements were dropped, or dropping them panicked. They are not used again.
                 unsafe { self.0.free() };
             }
         }

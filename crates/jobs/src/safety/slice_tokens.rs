@@ -11,11 +11,11 @@ use crate::claims::BatchInfo;
 use crate::data::{JobData, ParallelJobData};
 use crate::error::ScheduleError;
 
-/// The container. The explicit `'static` bound says that it borrows nothing. Without it, the lifetime of a token that
-/// writes could not be shortened.
+/// A container as the source of elements. The `'static` bound says that the container borrows nothing. Without it, the lifetime of
+/// a token that writes would be invariant.
 type Source<T> = dyn SliceSource<T> + 'static;
 
-/// A loan of a container's elements, for a job that reads them.
+/// A token that lends a container's elements to a job that reads them.
 ///
 /// # Examples
 ///
@@ -25,7 +25,7 @@ pub struct SliceRead<'a, T> {
     source: &'a Source<T>,
 }
 
-/// A loan of a container's elements, for a job that writes them.
+/// A token that lends a container's elements to a job that writes them.
 ///
 /// # Examples
 ///
@@ -35,7 +35,7 @@ pub struct SliceWrite<'a, T> {
     source: &'a mut Source<T>,
 }
 
-/// A loan of a container's elements, for a job that writes them anywhere from any batch.
+/// A token that lends a container's elements to a job that writes any element from any batch.
 ///
 /// # Examples
 ///
@@ -75,8 +75,8 @@ macro_rules! debug_with_label {
 
 debug_with_label!(SliceRead, SliceWrite, SliceUnrestricted);
 
-// SAFETY: declares that it reads the array, holds its block, and views it as shared; `T: Sync` lets several threads
-// do so.
+// SAFETY: the token declares that it reads the array, which it borrows, and holds its block. The view is a shared slice, which `T:
+// Sync` lets several threads have.
 unsafe impl<T: Send + Sync + 'static> JobData for SliceRead<'_, T> {
     type Held = HeldSlice<T>;
     type Whole<'v> = &'v [T];
@@ -91,13 +91,13 @@ unsafe impl<T: Send + Sync + 'static> JobData for SliceRead<'_, T> {
 
     #[inline(always)]
     unsafe fn whole(held: &mut HeldSlice<T>) -> &[T] {
-        // SAFETY: the job is running, and nothing writes the array, since the declared access passed the check.
+        // SAFETY: the job is running, and no job writes the array, because the declared access passed the check.
         unsafe { held.view() }
     }
 }
 
-// SAFETY: declares that it reads the array and holds its block; every batch sees the same shared elements, which `T:
-// Sync` allows.
+// SAFETY: the token declares that it reads the array, and holds its block. Every batch has the same shared slice, which `T: Sync`
+// allows.
 unsafe impl<T: Send + Sync + 'static> ParallelJobData for SliceRead<'_, T> {
     type Batch<'v> = &'v [T];
     type Item<'b> = &'b [T];
@@ -106,7 +106,7 @@ unsafe impl<T: Send + Sync + 'static> ParallelJobData for SliceRead<'_, T> {
 
     #[inline(always)]
     unsafe fn open(held: &HeldSlice<T>) -> &[T] {
-        // SAFETY: the job is running, and nothing writes the array, since the declared access passed the check.
+        // SAFETY: the job is running, and no job writes the array, because the declared access passed the check.
         unsafe { held.view() }
     }
 
@@ -121,8 +121,8 @@ unsafe impl<T: Send + Sync + 'static> ParallelJobData for SliceRead<'_, T> {
     }
 }
 
-// SAFETY: declares that it writes the array, which it borrows mutably, holds its block, and views all
-// of it in one single job.
+// SAFETY: the token declares that it writes the array, which it borrows mutably, and holds its block. The only view is that of a
+// single job.
 unsafe impl<T: Send + 'static> JobData for SliceWrite<'_, T> {
     type Held = HeldSlice<T>;
     type Whole<'v> = &'v mut [T];
@@ -137,13 +137,13 @@ unsafe impl<T: Send + 'static> JobData for SliceWrite<'_, T> {
 
     #[inline(always)]
     unsafe fn whole(held: &mut HeldSlice<T>) -> &mut [T] {
-        // SAFETY: the job is running, and nothing else uses the array, since the declared access passed the check.
+        // SAFETY: the job is running, and no other code uses the array, because the declared access passed the check.
         unsafe { held.view_all_mut() }
     }
 }
 
-// SAFETY: declares that it writes the array, which it borrows mutably, and holds its block. The views of two batches
-// have no element in common, since batches have no index in common.
+// SAFETY: the token declares that it writes the array, which it borrows mutably, and holds its block. The views of two batches have
+// no element in common, because batches have no index in common.
 unsafe impl<T: Send + 'static> ParallelJobData for SliceWrite<'_, T> {
     type Batch<'v> = &'v mut [T];
     type Item<'b> = &'b mut T;
@@ -154,7 +154,7 @@ unsafe impl<T: Send + 'static> ParallelJobData for SliceWrite<'_, T> {
                 let container = self.source.label();
                 Err(ScheduleError::TooShort { container, job, length, count })
             }
-            // If the length is not known, each batch checks it.
+            // If the length is unknown, each batch checks it.
             _ => Ok(()),
         }
     }
@@ -172,9 +172,9 @@ unsafe impl<T: Send + 'static> ParallelJobData for SliceWrite<'_, T> {
         open: &NonNull<[T]>,
         batch: &BatchInfo,
     ) -> &'v mut [T] {
-        // SAFETY: `open` is what `elements` returned, and the job is running. The range is that of a batch. No other
-        // job uses the array, since the declared access passed the check, and no other batch has one of these
-        // indices.
+        // SAFETY: `open` was returned by `elements`, and the job is running. The range is that of a batch, so it does not end
+        // before it starts. No other job uses the array, because the declared access passed the check, and no other batch has one
+        // of these indices.
         unsafe { held.part(*open, batch.range.start, batch.range.end) }
     }
 
@@ -184,7 +184,7 @@ unsafe impl<T: Send + 'static> ParallelJobData for SliceWrite<'_, T> {
     }
 }
 
-/// All the elements of an array, accessible to every batch of a job without checks.
+/// All elements of an array, which every batch of a job can access without checks.
 ///
 /// See [`JobSlice::write_unrestricted`](crate::JobSlice::write_unrestricted).
 ///
@@ -254,7 +254,7 @@ impl<'v, T> UnrestrictedSlice<'v, T> {
     /// No batch writes the element while the reference is in use.
     pub unsafe fn get(self, index: usize) -> &'v T {
         assert!(index < self.length, "element {index} of an array of {}", self.length);
-        // SAFETY: `index` is inside the array, and the element is not written, by the contract.
+        // SAFETY: `index` is inside the array. The caller says that no batch writes the element.
         unsafe { &*self.start.add(index) }
     }
 
@@ -269,13 +269,13 @@ impl<'v, T> UnrestrictedSlice<'v, T> {
     /// No other reference to the element is in use while this one is.
     pub unsafe fn get_mut(self, index: usize) -> &'v mut T {
         assert!(index < self.length, "element {index} of an array of {}", self.length);
-        // SAFETY: `index` is inside the array, and the element is not shared, by the contract.
+        // SAFETY: `index` is inside the array. The caller says that no other reference to the element is in use.
         unsafe { &mut *self.start.add(index) }
     }
 }
 
-// SAFETY: declares that it writes the array, which it borrows mutably, and holds its block. The caller of
-// `write_unrestricted` ensures that the job's accesses through the view do not conflict.
+// SAFETY: the token declares that it writes the array, which it borrows mutably, and holds its block. The caller of
+// `write_unrestricted` says that the accesses through the view do not conflict.
 unsafe impl<T: Send + Sync + 'static> JobData for SliceUnrestricted<'_, T> {
     type Held = HeldSlice<T>;
     type Whole<'v> = UnrestrictedSlice<'v, T>;
@@ -294,8 +294,8 @@ unsafe impl<T: Send + Sync + 'static> JobData for SliceUnrestricted<'_, T> {
     }
 }
 
-// SAFETY: declares that it writes the array, which it borrows mutably, and holds its block. The caller of
-// `write_unrestricted` ensures that the accesses of two batches do not conflict.
+// SAFETY: the token declares that it writes the array, which it borrows mutably, and holds its block. The caller of
+// `write_unrestricted` says that the accesses of two batches do not conflict.
 unsafe impl<T: Send + Sync + 'static> ParallelJobData for SliceUnrestricted<'_, T> {
     type Batch<'v> = UnrestrictedSlice<'v, T>;
     type Item<'b> = UnrestrictedSlice<'b, T>;
@@ -325,8 +325,8 @@ unsafe impl<T: Send + Sync + 'static> ParallelJobData for SliceUnrestricted<'_, 
 impl<T: Send + 'static> JobSlice<T> {
     /// Returns a token for jobs that write the array and cannot read it (Unity's `WriteOnly`).
     ///
-    /// For other jobs this equals [`write`](Self::write). Use it for jobs whose result must not depend on the
-    /// previous contents of the array: reading does not compile.
+    /// For other jobs, this is the same as [`write`](Self::write). Use it for jobs whose result must not depend on the previous
+    /// contents of the array: reading them does not compile.
     ///
     /// # Examples
     ///
@@ -360,7 +360,7 @@ impl<'a, T> SliceWrite<'a, T> {
     }
 }
 
-/// A loan of a container's elements, for a job that writes them and cannot read them.
+/// A token that lends a container's elements to a job that writes them and cannot read them.
 ///
 /// # Examples
 ///
@@ -371,8 +371,8 @@ pub struct SliceWriteOnly<'a, T> {
     token: SliceWrite<'a, T>,
 }
 
-/// Elements that can be written and not read: all of them in a single job, the batch's own part in a batch, one for
-/// an index.
+/// Elements that can be written and not read. A single job gets all elements, a batch gets its own part, and an index gets one
+/// element.
 ///
 /// # Examples
 ///
@@ -439,7 +439,7 @@ impl<T> fmt::Debug for WriteOnlySlice<'_, T> {
     }
 }
 
-// SAFETY: declares, holds and views the same as the token inside, and exposes less of it.
+// SAFETY: this token declares, holds and views the same data as the inner token, and exposes less of it.
 unsafe impl<T: Send + 'static> JobData for SliceWriteOnly<'_, T> {
     type Held = HeldSlice<T>;
     type Whole<'v> = WriteOnlySlice<'v, T>;
@@ -454,13 +454,13 @@ unsafe impl<T: Send + 'static> JobData for SliceWriteOnly<'_, T> {
 
     #[inline(always)]
     unsafe fn whole(held: &mut HeldSlice<T>) -> WriteOnlySlice<'_, T> {
-        // SAFETY: the accesses passed the check, no conflicting job runs, and nothing else is opened from `held`, by
-        // the contract of `whole`.
+        // SAFETY: the caller says that the accesses passed the check, that no conflicting job is running, and that nothing else is
+        // opened from `held`.
         WriteOnlySlice { elements: unsafe { SliceWrite::<T>::whole(held) } }
     }
 }
 
-// SAFETY: declares, holds and views the same as the token inside, whose batches have no element in common.
+// SAFETY: this token declares, holds and views the same data as the inner token, whose batches have no element in common.
 unsafe impl<T: Send + 'static> ParallelJobData for SliceWriteOnly<'_, T> {
     type Batch<'v> = WriteOnlySlice<'v, T>;
     type Item<'b> = WriteOnlySlice<'b, T>;
@@ -473,7 +473,7 @@ unsafe impl<T: Send + 'static> ParallelJobData for SliceWriteOnly<'_, T> {
 
     #[inline(always)]
     unsafe fn open(held: &HeldSlice<T>) -> NonNull<[T]> {
-        // SAFETY: the accesses passed the check, and no conflicting job runs, by the contract of `open`.
+        // SAFETY: the caller says that the accesses passed the check, and that no conflicting job is running.
         unsafe { SliceWrite::<T>::open(held) }
     }
 
@@ -483,8 +483,7 @@ unsafe impl<T: Send + 'static> ParallelJobData for SliceWriteOnly<'_, T> {
         open: &NonNull<[T]>,
         batch: &BatchInfo,
     ) -> WriteOnlySlice<'v, T> {
-        // SAFETY: `open` was returned for `held`, and no other open batch has these indices, by the contract of
-        // `batch`.
+        // SAFETY: `open` was returned by `open` for `held`. The caller says that no other open batch has these indices.
         WriteOnlySlice { elements: unsafe { SliceWrite::<T>::batch(held, open, batch) } }
     }
 

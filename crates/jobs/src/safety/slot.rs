@@ -17,12 +17,12 @@ pub(crate) struct Slot {
 }
 
 struct Users {
-    /// The scheduler of these jobs, and its nodes, which show the jobs that were completed.
+    /// The scheduler of the jobs in this record. Its nodes show which of the jobs were completed.
     scheduler: u32,
     nodes: Option<Arc<NodeTable>>,
-    /// The last job that writes.
+    /// The last job that writes the container.
     writer: Option<Use>,
-    /// The jobs that read since then.
+    /// The jobs that read the container since the last write.
     readers: Vec<Use>,
 }
 
@@ -36,9 +36,9 @@ pub(crate) struct Use {
 
 /// The reason why a job may not use a container.
 pub(crate) enum SlotConflict {
-    /// A job of another scheduler uses it.
+    /// A job of another scheduler uses the container.
     Foreign(Use),
-    /// A job uses it that is not ordered before this one.
+    /// A job uses the container and is not ordered before this one.
     Unordered(Use),
     /// The memory with this name was rewound.
     Expired(&'static str),
@@ -50,7 +50,7 @@ impl Slot {
         Self { label, stamp: None, users: RefCell::new(users) }
     }
 
-    /// Makes the slot of a fence, which is used by the jobs of one scheduler.
+    /// Creates the slot of a fence, which is used by the jobs of one scheduler.
     pub(crate) fn of_scheduler(
         label: ContainerLabel,
         scheduler: u32,
@@ -75,7 +75,7 @@ impl Slot {
     /// Calls a function with the use of each uncompleted job that conflicts with an access.
     #[inline]
     pub(crate) fn conflicts(&self, access: Access, mut each: impl FnMut(&Use)) {
-        // A use that is reported as ordered is skipped, so the closure sees every conflict.
+        // The closure returns true for each use, so it is called for every conflict.
         let met = self.users.borrow().conflict(access, |user| {
             each(user);
             true
@@ -83,7 +83,7 @@ impl Slot {
         debug_assert!(met.is_none());
     }
 
-    /// Returns the name of the container's memory if that was rewound.
+    /// Returns the name of the container's memory, if the memory was rewound.
     #[inline]
     fn expired(&self) -> Option<&'static str> {
         self.stamp.as_ref().filter(|stamp| stamp.is_past()).map(EpochStamp::name)
@@ -106,8 +106,8 @@ impl Slot {
         }
     }
 
-    /// Passes the container from one writing job to the next, if only `previous` uses it. The next job depends on
-    /// `previous`, so no other check is needed.
+    /// Passes the container from one writing job to the next, if only `previous` uses it. The next job depends on `previous`, so no
+    /// other check is needed.
     #[inline]
     pub(crate) fn pass_on(&self, previous: JobId, next: Use, scheduler: u32) -> bool {
         let users = &mut *self.users.borrow_mut();
@@ -122,7 +122,7 @@ impl Slot {
         passes
     }
 
-    /// Checks that every uncompleted job that conflicts with a job's access is `ordered` before it.
+    /// Checks a job's access. Every uncompleted job that conflicts with it has to be `ordered` before the job.
     #[inline]
     pub(crate) fn check_job(
         &self,
@@ -146,11 +146,11 @@ impl Slot {
             .map_or(Ok(()), |user| Err(SlotConflict::Foreign(user)))
     }
 
-    /// Records that a job uses the container. It passed the checks.
+    /// Records that a job uses the container. The job has passed the checks.
     pub(crate) fn add(&self, user: Use, scheduler: u32, nodes: &Arc<NodeTable>) {
         let users = &mut *self.users.borrow_mut();
         if users.scheduler != scheduler {
-            // No other scheduler's job uses the container any more, or the check would have failed.
+            // Jobs of other schedulers no longer use the container, or the check would have failed.
             users.scheduler = scheduler;
             users.nodes = Some(Arc::clone(nodes));
             users.writer = None;
@@ -158,12 +158,12 @@ impl Slot {
         }
         if user.access == Access::Read {
             if users.readers.len() == users.readers.capacity() {
-                // Remove completed jobs before the list grows.
+                // Completed jobs are removed before the list grows.
                 users.prune();
             }
             users.readers.push(user);
         } else {
-            // A job that is ordered after this one is also ordered after all jobs before it.
+            // A job that is ordered after this writer is also ordered after all jobs before the writer.
             users.writer = Some(user);
             users.readers.clear();
         }
@@ -171,7 +171,7 @@ impl Slot {
 }
 
 impl Users {
-    /// Returns an uncompleted use that conflicts with the access and is not `ordered`.
+    /// Returns an uncompleted use that conflicts with the access, and for which `ordered` returns false.
     #[inline]
     fn conflict(&self, access: Access, mut ordered: impl FnMut(&Use) -> bool) -> Option<Use> {
         let nodes = self.nodes.as_deref()?;
@@ -181,7 +181,7 @@ impl Users {
         {
             return Some(*writer);
         }
-        // Reads conflict only with writes, and usually there are none.
+        // Reads conflict only with writes, and usually no job writes.
         if access == Access::Read {
             return None;
         }

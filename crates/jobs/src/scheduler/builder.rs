@@ -19,8 +19,8 @@ use crate::work::Work;
 
 /// A job with a name or ordering, to be scheduled by one of the methods below.
 ///
-/// Made by [`JobScheduler::named`]. The scheduler itself has the most common of these methods, for jobs without a name
-/// or ordering.
+/// A builder is created by [`JobScheduler::named`]. The scheduler itself has the most common of these methods, for jobs without a
+/// name or ordering.
 ///
 /// # Examples
 ///
@@ -49,7 +49,7 @@ impl<'s> JobBuilder<'s> {
         Self { jobs, name, after: &[], in_turn: false, level: CpuLevel::V4 }
     }
 
-    /// Orders the job after others, without depending on their success: it runs even if one of them panics.
+    /// Orders the job after other jobs, without depending on their success: the job runs even if one of them panics.
     ///
     /// # Examples
     ///
@@ -67,16 +67,15 @@ impl<'s> JobBuilder<'s> {
         Self { after: jobs, ..self }
     }
 
-    /// Makes the job wait for uncompleted jobs that conflict with it over a container. No handles have to be passed,
-    /// and the job is not refused with A0001.
+    /// Makes the job wait for uncompleted jobs that conflict with it over a container. No handles have to be passed, and the job is
+    /// not refused with A0001.
     ///
-    /// The job depends on the jobs that write its containers: if one of them fails, the data is missing, and the job
-    /// does not run. To run anyway, [order](Self::after) it after the other job. Jobs that only read are not
-    /// dependencies: the job is ordered after them. If the job is [run](Self::run) now, the conflicting jobs are
-    /// completed first.
+    /// The job depends on the jobs that write its containers: if one of them fails, the data is missing, and the job does not run.
+    /// To run the job anyway, [order](Self::after) it after the other job. Jobs that only read are not dependencies: the job is
+    /// only ordered after them. If the job is [run](Self::run) immediately, the conflicting jobs are completed first.
     ///
-    /// This is not the default, since a job that conflicts by mistake would wait silently. The last of these jobs
-    /// still has to be completed: until then, the containers are in use.
+    /// This is not the default, because a job that conflicts by mistake would wait silently. The last of these jobs still has to be
+    /// completed, because the containers are in use until then.
     ///
     /// # Examples
     ///
@@ -98,8 +97,8 @@ impl<'s> JobBuilder<'s> {
 
     /// Keeps the job's loop at the CPU level of the build, on any machine.
     ///
-    /// Parallel jobs are compiled for several CPU levels, and run the best available one (see `ancho_burst`). Use
-    /// this for a job that was measured to be slower that way. The results are the same.
+    /// Parallel jobs are compiled for several CPU levels, and run the best available one (see `ancho_burst`). Use this method for a
+    /// job that is slower with dispatch in a measurement. The results are the same.
     ///
     /// # Examples
     ///
@@ -192,8 +191,8 @@ impl JobBuilder<'_> {
     ///
     /// # Errors
     ///
-    /// Returns the same errors as [`schedule_parallel`](Self::schedule_parallel), except for those of the count. If
-    /// the count is invalid, the job panics.
+    /// Returns the same errors as [`schedule_parallel`](Self::schedule_parallel), except for errors about the count. If the count
+    /// is invalid, the job panics.
     ///
     /// # Examples
     ///
@@ -239,7 +238,7 @@ impl JobBuilder<'_> {
     /// Schedules a parallel job of a user-defined kind: one call for each participating thread, which takes its
     /// batches from [`Work::next_batch`].
     ///
-    /// All other parallel kinds are built on this one. A job without batches is not called.
+    /// All other parallel job kinds are built on this one. If a job has no batches, the function is not called.
     ///
     /// # Errors
     ///
@@ -309,7 +308,7 @@ impl JobBuilder<'_> {
                 .filter(|&index| accept(&mut data, index))
                 .for_each(|index| list.append(index));
         };
-        // SAFETY: the closure is `Send` and borrows nothing, like the one it was given.
+        // SAFETY: the closure is `Send` and borrows nothing, because its captures are `Send` and borrow nothing.
         unsafe { self.submit_single(self.name_or::<F>(), dependencies, (list, data), append) }
     }
 
@@ -339,7 +338,7 @@ impl JobBuilder<'_> {
         let filter = move |(mut list, mut data): (L::Whole<'_>, D::Whole<'_>)| {
             list.keep(|index| accept(&mut data, index));
         };
-        // SAFETY: the closure is `Send` and borrows nothing, like the one it was given.
+        // SAFETY: the closure is `Send` and borrows nothing, because its captures are `Send` and borrow nothing.
         unsafe { self.submit_single(self.name_or::<F>(), dependencies, (list, data), filter) }
     }
 
@@ -411,8 +410,7 @@ impl JobBuilder<'_> {
     ///
     /// # Panics
     ///
-    /// Panics with code A0011 if the job waits for its [turn](Self::in_turn), and a job that writes one of its
-    /// containers fails.
+    /// Panics with code A0011 if the job waits for its [turn](Self::in_turn), and a job fails that writes one of its containers.
     #[track_caller]
     pub fn run<D, R, F>(self, data: D, job: F) -> Result<R, ScheduleError>
     where
@@ -425,8 +423,8 @@ impl JobBuilder<'_> {
         let mut held = data.hold();
         let _in_job = InJob::enter(0, self.jobs.id, name);
         let start = self.jobs.shared.profiler.start();
-        // SAFETY: the declared accesses passed the check just now. No conflicting job can be scheduled before the
-        // call returns, since the containers are borrowed until then. Nothing else is opened from `held`.
+        // SAFETY: the declared accesses have just passed the check. No conflicting job can be scheduled before the call returns,
+        // because the containers are borrowed until then. Nothing else is opened from `held`.
         let result = unsafe { call_and_settle::<D, R>(&mut held, job) };
         if let Some(start) = start {
             self.jobs.shared.profiler.record(0, name, 0, start);
@@ -485,7 +483,7 @@ impl fmt::Debug for JobBuilder<'_> {
     }
 }
 
-/// Guard that aborts the process instead of unwinding a frame that other threads have pointers into.
+/// Guard that aborts the process instead of unwinding a frame to which other threads have pointers.
 struct AbortOnUnwind;
 
 impl Drop for AbortOnUnwind {
@@ -494,7 +492,7 @@ impl Drop for AbortOnUnwind {
     }
 }
 
-/// A list for [`JobBuilder::schedule_append`](crate::JobBuilder::schedule_append) and
+/// A list of indices, for [`JobBuilder::schedule_append`](crate::JobBuilder::schedule_append) and
 /// [`JobBuilder::schedule_filter`](crate::JobBuilder::schedule_filter).
 ///
 /// # Examples

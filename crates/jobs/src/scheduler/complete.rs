@@ -15,16 +15,15 @@ use crate::ranges::Ranges;
 use crate::table::BLOCK;
 
 impl JobScheduler {
-    /// Completes a job: waits until it and all its dependencies have finished, and returns their containers to the
-    /// owner.
+    /// Completes a job: waits until the job and all its dependencies have finished, and returns their containers to the owner.
     ///
-    /// Meanwhile the calling thread works only on those jobs. For a job that was completed before, and for
-    /// [`JobHandle::COMPLETED`], this does nothing.
+    /// While it waits, the calling thread works only on these jobs. The call does nothing for a job that is already completed, and
+    /// for [`JobHandle::COMPLETED`].
     ///
     /// # Panics
     ///
-    /// - Panics with code A0011 if the job, or one it depends on, panicked.
-    ///   [`try_complete`](Self::try_complete) returns an error instead.
+    /// - Panics with code A0011 if the job, or a job on which it depends, panicked. [`try_complete`](Self::try_complete) returns an
+    ///   error instead.
     /// - Panics with code A0006 when called from inside a job, and with code A0004 for a handle of
     ///   another scheduler.
     ///
@@ -51,11 +50,11 @@ impl JobScheduler {
     ///
     /// # Errors
     ///
-    /// Returns an error if the job panicked, or did not run because a dependency panicked. Also if a job that it was
-    /// only [ordered after](crate::JobBuilder::after) panicked and was completed by this call, so that no panic goes
-    /// unnoticed. The job is completed in any case.
+    /// Returns an error if the job panicked, or did not run because a dependency panicked. Also returns an error if this call
+    /// completed a job that panicked and after which this job was only [ordered](crate::JobBuilder::after), so that every panic is
+    /// reported. The job is completed in any case.
     ///
-    /// A failure is reported once: after that, the call returns `Ok` for the same handle.
+    /// A failure is reported once: later calls with the same handle return `Ok`.
     ///
     /// # Panics
     ///
@@ -91,8 +90,7 @@ impl JobScheduler {
     ///
     /// # Panics
     ///
-    /// Panics like [`complete`](Self::complete), for the first of the jobs that failed. All jobs are completed by
-    /// then.
+    /// Panics like [`complete`](Self::complete), for the first of the jobs that failed. All jobs are completed before the panic.
     ///
     /// # Examples
     ///
@@ -148,11 +146,11 @@ impl JobScheduler {
         unreported.and(done)
     }
 
-    /// Works on jobs until all of them have finished, without completing them. Completing one of them afterwards does
-    /// not wait, and reports whether it failed.
+    /// Works on jobs until all of them have finished, without completing them. Completing one of them afterwards does not wait, and
+    /// reports whether the job failed.
     ///
-    /// Completing jobs one by one waits for the first while others could run. To get each job's result without
-    /// waiting longer than [`complete_all`](Self::complete_all), call this first.
+    /// Completing jobs one by one would wait for the first job while others could run. To get the result of each job without
+    /// waiting longer than [`complete_all`](Self::complete_all), call this method first.
     ///
     /// # Panics
     ///
@@ -183,7 +181,7 @@ impl JobScheduler {
     ///
     /// # Panics
     ///
-    /// Panics like [`complete`](Self::complete), for the earliest job that failed. All jobs are completed by then.
+    /// Panics like [`complete`](Self::complete), for the earliest job that failed. All jobs are completed before the panic.
     ///
     /// # Examples
     ///
@@ -205,19 +203,18 @@ impl JobScheduler {
 
     /// Completes the jobs that have finished, without waiting.
     ///
-    /// For programs that schedule jobs without ever completing them. Regular calls keep the memory for their records
-    /// from growing.
+    /// Use it in programs that schedule jobs without ever completing them. Regular calls keep the memory of job records from
+    /// growing.
     ///
     /// # Determinism
     ///
-    /// The set of finished jobs depends on timing. So a later job that conflicts with one of them, and is not ordered
-    /// after it, is refused or not depending on timing. Jobs that are ordered, and jobs that wait for their
-    /// [turn](super::JobBuilder::in_turn), are never refused. But whether a job that waits for its turn runs after a
-    /// failed job also depends on timing.
+    /// The set of finished jobs depends on timing. So it depends on timing whether a later job that conflicts with one of them, and
+    /// is not ordered after it, is refused. Jobs that are ordered, and jobs that wait for their [turn](super::JobBuilder::in_turn),
+    /// are never refused. But whether a job that waits for its turn runs after a failed job also depends on timing.
     ///
     /// # Errors
     ///
-    /// Returns an error for the earliest of those jobs that failed. All of them are completed.
+    /// Returns an error for the earliest of the finished jobs that failed. All finished jobs are completed.
     ///
     /// # Panics
     ///
@@ -239,7 +236,7 @@ impl JobScheduler {
     pub fn complete_finished(&self) -> Result<(), JobFailed> {
         self.refuse_inside_job("complete jobs");
         let mut finished = self.uncompleted_nodes();
-        // The latest first: its dependencies have finished too, and are completed with it.
+        // The latest job comes first: its dependencies have finished too, and are completed with it.
         finished.reverse();
         finished.retain(|&index| self.node(index).dependents.is_closed());
         finished.reverse();
@@ -251,8 +248,8 @@ impl JobScheduler {
 
     /// Returns whether a job has finished.
     ///
-    /// This only reads the state. It starts nothing, and the job's containers are not returned to the owner: for
-    /// that, [complete](Self::complete) the job.
+    /// This method only reads the state. It does not start the job, and does not return the job's containers to the owner. To get
+    /// them back, [complete](Self::complete) the job.
     ///
     /// # Panics
     ///
@@ -276,8 +273,8 @@ impl JobScheduler {
         node.dependents.is_closed() || self.joins_finished(handle.job().node)
     }
 
-    /// Returns whether a job is held and only waits for others, all of which have finished. Such a job counts as
-    /// finished, although it was not yet processed.
+    /// Returns whether a job is held and only waits for other jobs, all of which have finished. Such a job counts as finished,
+    /// although it was not processed yet.
     fn joins_finished(&self, index: u32) -> bool {
         let state = &mut *self.state.borrow_mut();
         state.mark += 1;
@@ -286,7 +283,7 @@ impl JobScheduler {
         while let Some((index, _)) = state.walk.pop() {
             let node = self.node(index);
             let notes = notes_of(node);
-            // SAFETY: this thread is the owner of the node, which is held: that is tested first.
+            // SAFETY: this thread is the owner of the node, and the node is held, because `is_held` is tested first.
             if !notes.is_held() || !matches!(unsafe { node.task() }.functions.kind, TaskKind::Join)
             {
                 return false;
@@ -305,7 +302,7 @@ impl JobScheduler {
         true
     }
 
-    /// Returns whether a handle is valid for this scheduler: a handle of its own job, or of no job.
+    /// Returns whether a handle is valid for this scheduler: a handle of one of its jobs, or of no job.
     ///
     /// # Examples
     ///
@@ -348,7 +345,7 @@ impl JobScheduler {
         self.state.borrow_mut().targets = held;
     }
 
-    /// Returns the nodes of all uncompleted jobs, in the order they were scheduled. They are in the buffer
+    /// Returns the nodes of all uncompleted jobs, in the order in which they were scheduled. The list is the buffer
     /// `state.targets`, which the caller must put back.
     pub(super) fn uncompleted_nodes(&self) -> Vec<u32> {
         let state = &mut *self.state.borrow_mut();
@@ -376,8 +373,8 @@ impl JobScheduler {
 
 /// Retiring of finished jobs.
 impl JobScheduler {
-    /// Retires jobs that have finished: their handles are complete from now on. Returns the failure to report, if
-    /// there is one: that of the first target that failed, else the earliest.
+    /// Retires jobs that have finished: from now on, their handles are complete. Returns the failure to report, if there is one:
+    /// the failure of the first target that failed, or else the earliest failure.
     pub(super) fn retire(
         &self,
         state: &mut State,
@@ -445,7 +442,7 @@ impl JobScheduler {
         first_target.or_else(|| order.iter().copied().filter_map(failed).reduce(earlier))
     }
 
-    /// Marks held jobs that depend on failed ones as failed: the failed jobs are retired before these would run.
+    /// Marks held jobs as failed if they depend on failed jobs, because the failed jobs are retired before the held jobs would run.
     #[cold]
     fn fail_held_dependants(&self, state: &State) {
         for node in state.held.iter().filter_map(|&held| is_held(&self.nodes, held)) {

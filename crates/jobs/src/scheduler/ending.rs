@@ -1,15 +1,15 @@
 //! Deadlock detection when a scheduler is dropped inside a job.
 //!
-//! A scheduler that is dropped by a job waits for its own jobs inside that job. If one of them waits for that job,
-//! neither would ever end. So each wait inside a job is registered with the scheduler it waits for, and a wait that
-//! would close a cycle is skipped.
+//! If a job drops a scheduler, it waits for the jobs of that scheduler. If one of these jobs waits for the dropping job, neither
+//! would ever end. So each wait inside a job is registered with the awaited scheduler, and a wait that would close a cycle is
+//! skipped.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::JobScheduler;
 use crate::context::schedulers_inside;
 
-/// A job of one scheduler that waits for all jobs of another, by their numbers.
+/// A job of one scheduler that waits for all jobs of another scheduler. Both are given by their numbers.
 struct Wait {
     inside: u32,
     awaited: u32,
@@ -27,7 +27,7 @@ fn waits() -> MutexGuard<'static, Vec<Wait>> {
 fn begin_wait(awaited: u32) -> bool {
     let inside: Vec<u32> = schedulers_inside();
     let mut waits = waits();
-    // All schedulers whose jobs the awaited jobs wait for.
+    // Collects all schedulers whose jobs the awaited jobs wait for.
     let mut reached = vec![awaited];
     let mut at = 0;
     while let Some(&scheduler) = reached.get(at) {
@@ -39,10 +39,10 @@ fn begin_wait(awaited: u32) -> bool {
         at += 1;
     }
     if inside.iter().any(|scheduler| reached.contains(scheduler)) {
-        // Earlier waits stay registered: this call may be nested in one of them.
+        // Earlier waits stay registered, because this call may be nested in one of them.
         return false;
     }
-    // Under one lock: the same caller gets the same result the next time.
+    // The test and the registration use one lock, so the same caller gets the same result the next time.
     waits.retain(|wait| wait.awaited != awaited);
     waits.extend(inside.into_iter().map(|inside| Wait { inside, awaited }));
     true
@@ -53,15 +53,15 @@ fn end_wait(awaited: u32) {
 }
 
 impl JobScheduler {
-    /// Begins to drop the scheduler. Returns whether its jobs can be completed; if so, this is possible even inside a
-    /// job of another scheduler.
+    /// Begins to drop the scheduler. Returns whether its jobs can be completed. If so, they can be completed even inside a job of
+    /// another scheduler.
     ///
-    /// They cannot be completed if the scheduler is dropped by one of its own jobs, or by a job that its own jobs
-    /// wait for. An example of the latter is two schedulers that are each dropped by a job of the other.
+    /// The jobs cannot be completed if the scheduler is dropped by one of its own jobs, or by a job for which its own jobs wait.
+    /// For example, two schedulers may each be dropped by a job of the other.
     ///
-    /// For owners of memory that jobs use. If this returns `false`, jobs may continue after the scheduler was
-    /// dropped, and the memory has to stay. The result is valid for the calling job: after moving the scheduler
-    /// elsewhere, call this again.
+    /// This method is for owners of memory that jobs use. If it returns `false`, jobs may continue after the scheduler was dropped,
+    /// and the memory must not be freed. The result is valid for the calling job. After moving the scheduler to another job, call
+    /// this method again.
     ///
     /// # Examples
     ///
@@ -84,8 +84,8 @@ impl JobScheduler {
         can_wait
     }
 
-    /// Returns whether jobs can be completed inside the calling job: the scheduler is being dropped, and can wait
-    /// there.
+    /// Returns whether jobs can be completed inside the calling job: the scheduler is being dropped, and
+    /// [`begin_drop`](Self::begin_drop) returns true.
     #[cold]
     pub(super) fn can_wait_inside_job(&self) -> bool {
         let is_ending = self.state.borrow().is_ending;

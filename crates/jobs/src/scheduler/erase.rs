@@ -31,6 +31,8 @@ impl JobBuilder<'_> {
         Request { name, functions, dependencies, after, in_turn, count, batch }
     }
 
+    /// Schedules a single job with a closure.
+    ///
     /// # Safety
     ///
     /// The closure may be run and dropped on any thread, and its borrows outlive the job.
@@ -49,19 +51,21 @@ impl JobBuilder<'_> {
             &TaskFunctions {
                 kind: TaskKind::Single(run_single::<D, F>),
                 drop: drop_payload::<Single<D, F>>,
-                // A single job settles when it runs, which consumes its payload.
+                // A single job settles its writes when it runs, which consumes its payload.
                 settle: None,
             }
         };
         let request = self.request(name, functions, dependencies, 1, 1);
-        // SAFETY: the payload has the type that the functions are for. Its closure may move to any thread, by this
-        // function's contract, and its data is `Send` and borrows nothing, by the contract of `JobData`.
+        // SAFETY: the payload has the type that the functions are for. The caller says that the closure may move to any thread, and
+        // that its borrows outlive the job. The data is `Send` and borrows nothing, by the contract of `JobData`.
         unsafe { self.jobs.submit(&request, data, |held| Single::<D, F> { held, job }) }
     }
 
+    /// Schedules a parallel job with a closure for participants.
+    ///
     /// # Safety
     ///
-    /// The closure may be run by several threads at once and dropped by any, and its borrows outlive the job.
+    /// The closure may be run by several threads at once and dropped by any thread, and its borrows outlive the job.
     pub(super) unsafe fn submit_work<D, F>(
         self,
         name: &'static str,
@@ -84,16 +88,18 @@ impl JobBuilder<'_> {
         };
         data.check_count(name, count)?;
         let request = self.request(name, functions, dependencies, count, batch);
-        // SAFETY: the payload has the type that the functions are for. Its closure may be shared by threads, by this
-        // function's contract, and its data is `Send` and `Sync` and borrows nothing, by the contract of `JobData`.
+        // SAFETY: the payload has the type that the functions are for. The caller says that threads may share the closure, and that
+        // its borrows outlive the job. The data is `Send` and `Sync` and borrows nothing, by the contract of `JobData`.
         unsafe {
             self.jobs.submit(&request, data, |held| Parallel::<D, _, F> { held, job, count: () })
         }
     }
 
+    /// Schedules a deferred job, with a closure for the count and one for participants.
+    ///
     /// # Safety
     ///
-    /// Both closures may be run by several threads at once and dropped by any, and their borrows outlive the job.
+    /// Both closures may be run by several threads at once and dropped by any thread, and their borrows outlive the job.
     pub(super) unsafe fn submit_deferred<D, C, F>(
         self,
         name: &'static str,
@@ -116,8 +122,8 @@ impl JobBuilder<'_> {
             }
         };
         let request = self.request(name, functions, dependencies, 0, batch);
-        // SAFETY: the payload has the type that the functions are for. Its closures may be shared by threads, by this
-        // function's contract, and its data is `Send` and `Sync` and borrows nothing, by the contract of `JobData`.
+        // SAFETY: the payload has the type that the functions are for. The caller says that threads may share the closures, and
+        // that their borrows outlive the job. The data is `Send` and `Sync` and borrows nothing, by the contract of `JobData`.
         unsafe { self.jobs.submit(&request, data, |held| Parallel::<D, C, F> { held, job, count }) }
     }
 }
@@ -134,7 +140,7 @@ struct Parallel<D: ParallelJobData, C, F> {
     count: C,
 }
 
-/// Makes a participant's work from a closure for batches, compiled for each CPU level up to `level`.
+/// Creates the work of a participant from a closure for batches, compiled for each CPU level up to `level`.
 ///
 /// The inspector of `ancho_burst` names the kernel after the type `N`.
 pub(super) fn each_batch<N, D, F>(level: CpuLevel, job: F) -> impl for<'v> Fn(&mut Work<'v, D>)
@@ -148,8 +154,8 @@ where
             level,
             #[inline(always)]
             || {
-                // Not `&job`: calls through references use a function of the standard library that is not always
-                // inlined, and that would leave the CPU level.
+                // A closure is passed instead of `&job`: calls through references use a function of the standard library that is
+                // not always inlined, and that is not compiled for the CPU level.
                 work.for_each_batch(
                     #[inline(always)]
                     |views, range| job(views, range),
@@ -159,7 +165,7 @@ where
     }
 }
 
-/// Makes a participant's work from a closure for indices, compiled for each CPU level up to `level`.
+/// Creates the work of a participant from a closure for indices, compiled for each CPU level up to `level`.
 ///
 /// The inspector of `ancho_burst` names the kernel after the type `N`.
 pub(super) fn each_index<N, D, F>(level: CpuLevel, job: F) -> impl for<'v> Fn(&mut Work<'v, D>)
@@ -178,15 +184,17 @@ where
     )
 }
 
+/// Runs a single job, and settles its writes.
+///
 /// # Safety
 ///
-/// The contract of `TaskKind`, with a payload of `Single<D, F>`.
+/// The contract of `TaskKind` is met, for a payload of type `Single<D, F>`.
 unsafe fn run_single<D, F>(payload: *mut u8)
 where
     D: JobData,
     F: for<'v> FnOnce(D::Whole<'v>),
 {
-    // SAFETY: the payload has this type, and is consumed here: a single job runs once.
+    // SAFETY: the payload is a `Single<D, F>`. It is consumed here, because a single job runs once.
     let Single { mut held, job } = unsafe { ptr::read(payload.cast::<Single<D, F>>()) };
     // SAFETY: the declared accesses passed the check, and no conflicting job runs, since the dependencies have
     // finished. Nothing else is opened from `held`.
@@ -205,17 +213,17 @@ pub(super) unsafe fn call_and_settle<D: JobData, R>(
     job: impl for<'v> FnOnce(D::Whole<'v>) -> R,
 ) -> R {
     if !D::SETTLES {
-        // SAFETY: the accesses passed the check, no conflicting job runs, and nothing else is opened, by this
-        // function's contract.
+        // SAFETY: the caller says that the accesses passed the check, that no conflicting job is running, and that nothing else is
+        // opened from `held`.
         return job(unsafe { D::whole(held) });
     }
     let mut panics = Panics::default();
     let mut result = None;
-    // SAFETY: the accesses passed the check, no conflicting job runs, and nothing else is opened, by this function's
-    // contract.
+    // SAFETY: the caller says that the accesses passed the check, that no conflicting job is running, and that nothing else is
+    // opened from `held`.
     panics.catch(|| result = Some(job(unsafe { D::whole(held) })));
-    // SAFETY: the accesses passed the check, and no conflicting job runs, by this function's contract; the job's
-    // views are gone.
+    // SAFETY: the caller says that the accesses passed the check, and that no conflicting job is running. The job's views no longer
+    // exist.
     unsafe { settle::<D>(held, &mut panics, false) };
     panics.resume();
     result.expect("a job that did not panic has a result")
@@ -225,26 +233,28 @@ pub(super) unsafe fn call_and_settle<D: JobData, R>(
 ///
 /// # Safety
 ///
-/// The contract of [`JobData::settle`].
+/// The contract of [`JobData::settle`] is met.
 unsafe fn settle<D: JobData>(held: &mut D::Held, panics: &mut Panics, failed: bool) {
-    // SAFETY: the accesses passed the check, no conflicting job runs, and nothing opened from `held` is in use, by
-    // this function's contract.
+    // SAFETY: the caller says that the accesses passed the check, that no conflicting job is running, and that nothing opened from
+    // `held` is in use.
     panics.catch(|| unsafe { D::settle(held) });
     let failed = failed || panics.any();
-    // SAFETY: the accesses passed the check, no conflicting job runs, and nothing opened from `held` is in use, by
-    // this function's contract.
+    // SAFETY: the caller says that the accesses passed the check, that no conflicting job is running, and that nothing opened from
+    // `held` is in use.
     panics.catch(|| unsafe { D::conclude(held, failed) });
 }
 
+/// Runs a participant's share of a parallel job.
+///
 /// # Safety
 ///
-/// The contract of `TaskKind`, with a payload of `Parallel<D, C, F>`.
+/// The contract of `TaskKind` is met, for a payload of type `Parallel<D, C, F>`.
 unsafe fn run_parallel<D, C, F>(payload: *mut u8, claims: &mut Claims)
 where
     D: ParallelJobData,
     F: for<'v> Fn(&mut Work<'v, D>),
 {
-    // SAFETY: the payload has this type, and the participants only share it.
+    // SAFETY: the payload is a `Parallel<D, C, F>`. The participants only have shared references to it.
     let Parallel { held, job, .. } = unsafe { &*payload.cast::<Parallel<D, C, F>>() };
     // SAFETY: the declared accesses passed the check, and no conflicting job runs until this one has finished, since
     // its dependencies have finished.
@@ -252,42 +262,48 @@ where
     job(&mut Work { held, open, claims });
 }
 
+/// Computes the number of indices of a deferred job.
+///
 /// # Safety
 ///
-/// The contract of `TaskKind`, with a payload of `Parallel<D, C, F>` that no thread uses.
+/// The contract of `TaskKind` is met, for a payload of type `Parallel<D, C, F>` that no thread uses.
 unsafe fn ask_count<D, C, F>(payload: *mut u8) -> usize
 where
     D: ParallelJobData,
     C: for<'v> Fn(D::Whole<'v>) -> usize,
 {
-    // SAFETY: the payload has this type, and is not shared yet.
+    // SAFETY: the payload is a `Parallel<D, C, F>`, which no other thread uses yet.
     let Parallel { held, count, .. } = unsafe { &mut *payload.cast::<Parallel<D, C, F>>() };
     // SAFETY: the declared accesses passed the check, and no conflicting job runs, since the dependencies have
     // finished. Nothing else is opened from `held` before the batches.
     count(unsafe { D::whole(held) })
 }
 
+/// Settles the writes of a parallel job, and drops its payload.
+///
 /// # Safety
 ///
-/// The contract of `TaskFunctions::settle`, with a payload of `Parallel<D, C, F>` that has run.
+/// The contract of `TaskFunctions::settle` is met, for a payload of type `Parallel<D, C, F>` that has run.
 unsafe fn settle_parallel<D: ParallelJobData, C, F>(payload: *mut u8, failed: bool) {
-    // SAFETY: the payload has this type, no thread uses it, and it is consumed here.
+    // SAFETY: the payload is a `Parallel<D, C, F>`, which no thread uses. It is consumed here.
     let Parallel { mut held, job, count } =
         unsafe { ptr::read(payload.cast::<Parallel<D, C, F>>()) };
     let mut panics = Panics::default();
-    // In this order, a closure that panics when it is dropped makes the job fail.
+    // The closures are dropped first, so that a panic in a destructor makes the job fail.
     panics.catch(|| drop((job, count)));
-    // SAFETY: the accesses of the job that just ran passed the check, no conflicting job runs before it has finished,
-    // and its views are gone.
+    // SAFETY: the accesses of the job passed the check, no conflicting job runs before this one has finished, and the job's views
+    // no longer exist.
     unsafe { settle::<D>(&mut held, &mut panics, failed) };
     panics.catch(|| drop(held));
     panics.resume();
 }
 
+/// Drops a payload.
+///
 /// # Safety
 ///
-/// The contract of `TaskFunctions::drop`, with a payload of `P`.
+/// The contract of `TaskFunctions::drop` is met, for a payload of type `P`.
 unsafe fn drop_payload<P>(payload: *mut u8) {
-    // SAFETY: the payload has this type, and is not used again.
+    // SAFETY: the payload is a `P`, which is not used again.
     unsafe { ptr::drop_in_place(payload.cast::<P>()) };
 }

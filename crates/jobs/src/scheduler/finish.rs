@@ -1,4 +1,4 @@
-//! The owner's work on the jobs that it waits for.
+//! The owner's work on the jobs for which it waits.
 
 use std::cmp::Reverse;
 
@@ -9,17 +9,17 @@ use crate::handle::JobId;
 use crate::mode::ExecutionMode;
 use crate::primitive::{Ordering, relax};
 
-/// A mark that no walk has: walks count from one.
+/// A mark that no walk has, because walks count from one.
 const NO_WALK: u64 = u64::MAX;
 
 impl JobScheduler {
-    /// Completes the chain of the latest held jobs. Nothing in a chain can run in parallel, so the jobs run here, one
-    /// after the other. Other threads see only the parallel jobs of the chain, to help with them.
+    /// Completes the chain of the latest held jobs. No two jobs of a chain can run in parallel, so the jobs run here, one after
+    /// another. Other threads see only the parallel jobs of the chain, and help with them.
     pub(super) fn complete_chain(&self) -> Result<(), JobFailed> {
-        // No other jobs are awaited, so no walk marks any.
+        // No other jobs are awaited, so no walk marks jobs.
         let participant = self.participant(NO_WALK);
         let mut result = Ok(());
-        // Removed from the held jobs before any job runs.
+        // The jobs are removed from the held jobs before any of them runs.
         let (places, held) = {
             let state = &mut *self.state.borrow_mut();
             let places = state.held.len() - state.chain..state.held.len();
@@ -34,7 +34,7 @@ impl JobScheduler {
             notes_of(node).set_held(false);
             let has_finished = participant.run_private(index, node, &in_job);
             if has_finished && !node.has_failed() {
-                // Not a parallel job, so nothing else has to be released.
+                // The job is not parallel, so there is nothing else to release.
                 node.sequence.set(0);
                 continue;
             }
@@ -42,7 +42,8 @@ impl JobScheduler {
                 self.wait_for_any(&[index]);
             }
             if node.has_failed() {
-                // Only the next job of the chain depends on this one, and would not find it any more.
+                // Only the next job of the chain depends on this one. It would no longer find this job, so a failure is passed on
+                // here.
                 let next = chain.as_slice().first();
                 if let Some(next) = next {
                     self.inherit_failure(self.node(next.node));
@@ -63,7 +64,7 @@ impl JobScheduler {
         result
     }
 
-    /// Works until the targets have finished. Leaves them and all their dependencies in `state.order`.
+    /// Works until the targets have finished. Stores them and all their dependencies in `state.order`.
     pub(super) fn finish(&self, targets: impl Iterator<Item = u32> + Clone) {
         let alone = self.works_alone();
         let (order, mut todo, walk, shared, announced, shuffle) = {
@@ -80,8 +81,8 @@ impl JobScheduler {
                 }
             }
             if !alone && !self.shared.injector.is_empty() {
-                // Jobs that were flushed before may be far back in the queue: they come first now. Jobs that were
-                // published just now are among the open ones.
+                // Jobs that were flushed before may be far back in the queue, so they are moved to the front. Jobs that were just
+                // published are among the open ones.
                 state.ready.clear();
                 state.ready.extend(order.iter().filter(|&&index| self.node(index).gate.is_open()));
             }
@@ -91,8 +92,8 @@ impl JobScheduler {
             let shared = !alone && (wide || publish);
             (order, std::mem::take(&mut state.todo), state.mark, shared, announced, shuffle)
         };
-        // The list is processed from its end. If workers share the jobs, that is the end where they do not begin.
-        // Otherwise each job must come after its dependencies, and on a single thread in the order of scheduling.
+        // The list is processed from its end. If workers share the jobs, they begin at the other end. Otherwise each job must come
+        // after its dependencies, and on a single thread in the order of scheduling.
         todo.clear();
         todo.extend(&order);
         if alone {
@@ -129,7 +130,7 @@ impl JobScheduler {
         state.todo = todo;
     }
 
-    /// Works on an awaited job, if it has work to do.
+    /// Works on an awaited job, if it has work left.
     fn work_on(&self, index: u32, walk: u64) -> bool {
         let node = self.node(index);
         if node.dependents.is_closed() {
@@ -170,8 +171,8 @@ impl JobScheduler {
             }
             marked += 1;
         }
-        // Each of them wakes this thread when it finishes. There are none if the last one has just finished, and is
-        // about to make its dependents ready.
+        // Each of these jobs wakes this thread when it finishes. There are none if the last one has just finished, and is about to
+        // make its dependents ready.
         if marked > 0 {
             self.parker.park();
         } else {

@@ -13,13 +13,13 @@ impl JobScheduler {
     /// Returns whether the target is a direct or indirect dependency of the job with these notes.
     #[inline]
     pub(super) fn orders(&self, state: &mut State, notes: Notes<'_>, target: JobId) -> bool {
-        // The usual case: the target is a direct dependency.
+        // Usually the target is a direct dependency.
         notes.dependencies().any(|dependency| dependency.job() == target)
             || self.orders_indirectly(state, notes, target)
     }
 
-    /// Walks over indirect dependencies. A job's number is above those of its dependencies, so numbers below the
-    /// target's are skipped.
+    /// Walks over indirect dependencies. The number of a job is higher than the numbers of its dependencies, so jobs with lower
+    /// numbers than the target are skipped.
     #[inline(never)]
     fn orders_indirectly(&self, state: &mut State, notes: Notes<'_>, target: JobId) -> bool {
         state.mark += 1;
@@ -46,9 +46,8 @@ impl JobScheduler {
         false
     }
 
-    /// Collects the targets and all their uncompleted dependencies in `state.order`, each job after its dependencies.
-    /// If `publish` is set, publishes the held ones to the workers on the way. Returns whether several of them could
-    /// run at the same time.
+    /// Collects the targets and all their uncompleted dependencies in `state.order`, each job after its dependencies. If `publish`
+    /// is set, publishes the held jobs among them to the workers. Returns whether several of these jobs could run at the same time.
     pub(super) fn collect(
         &self,
         state: &mut State,
@@ -63,7 +62,7 @@ impl JobScheduler {
         for target in targets {
             let notes = notes_of(self.node(target));
             if notes.dependency_count() == 0 && notes.mark() != mark {
-                // No dependencies to walk to.
+                // The job has no dependencies to walk to.
                 notes.set_mark(mark);
                 state.order.push(target);
                 if publish && notes.is_held() {
@@ -117,8 +116,8 @@ impl JobScheduler {
         self.announce(state, false);
     }
 
-    /// Publishes one held job to the workers, by linking it to its dependencies. If those have finished, the job is
-    /// ready, and added to `state.ready`.
+    /// Publishes one held job to the workers, by linking it to its dependencies. If these have finished, the job is ready, and is
+    /// added to `state.ready`.
     pub(super) fn publish(&self, state: &mut State, index: u32) {
         let node = self.node(index);
         state.unhold(node);
@@ -126,8 +125,8 @@ impl JobScheduler {
         let count = notes.dependency_count();
         if count > 0 {
             notes.reserve_edges(count);
-            // One more than the number of dependencies, so that none of them makes the job ready while the others are
-            // still being linked. Relaxed: the pushes below publish it.
+            // The count is one more than the number of dependencies, so that none of them makes the job ready while the others are
+            // still being linked. `Relaxed` is enough, because the pushes below publish it.
             node.pending.store(count as u32 + 1, Ordering::Relaxed);
             let mut settled = 1;
             for dependency in notes.dependencies() {
@@ -136,9 +135,8 @@ impl JobScheduler {
                     continue;
                 };
                 let edge = notes.add_edge(Edge::new(index, dependency.passes_failure));
-                // SAFETY: the edge is in reserved memory, so it does not move, and it stays until this node is
-                // recycled, which is after the edge was released. It is in no list yet, and no reference to it is
-                // made again.
+                // SAFETY: the edge is in reserved memory, so it does not move. It stays valid until this node is recycled, which is
+                // after the edge was released. It is in no list yet, and no reference to it is created afterwards.
                 let linked = unsafe { other.dependents.push(edge) };
                 if !linked {
                     settled += 1;
@@ -149,8 +147,8 @@ impl JobScheduler {
                     }
                 }
             }
-            // Acquire pairs with the finishers' release. What they did becomes visible, through the gate, to the
-            // thread that starts the job.
+            // Acquire pairs with the release of the finishing threads. The gate makes their writes visible to the thread that
+            // starts the job.
             if node.pending.fetch_sub(settled, Ordering::AcqRel) != settled {
                 return;
             }

@@ -1,6 +1,6 @@
 //! The owner's side: scheduling, flushing, completing.
 //!
-//! All of it is plain single-threaded code on the owner's thread. Other threads see a job only after
+//! All code here is single-threaded, on the owner's thread. Other threads see a job only after
 //! [`publish`](JobScheduler::publish_held).
 #![expect(unsafe_code, reason = "keeps the owner's notes in nodes")]
 
@@ -34,19 +34,19 @@ use crate::safety::{AccessList, ContainerLabel, Fence};
 use crate::table::{BLOCK, NodeTable};
 use unreported::Unreported;
 
-/// A scheduler of jobs on a pool, which waits for jobs and checks that they do not conflict.
+/// A scheduler of jobs on a pool. It checks that jobs do not conflict, and waits for jobs.
 ///
 /// A scheduler belongs to one owner. It is `Send` and not `Sync`, so jobs are scheduled and completed on one thread
 /// at a time, and never from inside a job. A pool may have many schedulers; a job can depend only on jobs of the same
 /// scheduler.
 ///
-/// A job does not start when it is scheduled. It starts at the next [`flush`](Self::flush), or when it, or a job that
-/// depends on it, is [completed](Self::complete). So the workers are woken once for many jobs, and a job that is
-/// completed at once runs on the calling thread without waking a worker.
+/// A job does not start when it is scheduled. It starts at the next [`flush`](Self::flush), or when it, or a job that depends on
+/// it, is [completed](Self::complete). So the workers are woken once for many jobs, and a job that is completed immediately runs on
+/// the calling thread without waking a worker.
 ///
-/// Dropping a scheduler completes its jobs. The exception is a scheduler that is dropped inside one of its own jobs,
-/// directly or through nested jobs, or by a job that its own jobs wait for. It cannot wait for its jobs: they run on
-/// the workers, but are never completed, so their containers stay in use.
+/// Dropping a scheduler completes its jobs, with one exception: a scheduler that is dropped inside one of its own jobs, directly or
+/// through nested jobs, or by a job for which its own jobs wait. Such a scheduler cannot wait for its jobs. They run on the
+/// workers, but are never completed, so their containers stay in use.
 ///
 /// # Examples
 ///
@@ -69,34 +69,34 @@ pub struct JobScheduler {
     shared: Arc<PoolShared>,
     nodes: Arc<NodeTable>,
     id: u32,
-    /// The parker on which the owner waits, and its number.
+    /// The parker on which the owner waits. `place` is the number of the parker.
     parker: Arc<Parker>,
     place: u32,
-    /// The accesses declared by the job that is being scheduled. Kept between jobs for its memory.
+    /// The accesses that the job that is being scheduled declares. The list is kept between jobs to reuse its memory.
     accesses: RefCell<AccessList>,
     state: RefCell<State>,
 }
 
-/// The owner's mutable state. Borrowed briefly, never while a job runs.
+/// The owner's mutable state. It is borrowed briefly, and never while a job runs.
 struct State {
     mode: ExecutionMode,
     random: Random,
     next_sequence: u64,
     /// The number of the last walk over the graph.
     mark: u64,
-    /// The leased blocks, and the free nodes in them, with the next one last.
+    /// The leased blocks. `free` has the free nodes of these blocks, with the next one last.
     blocks: Vec<u32>,
     free: Vec<u32>,
-    /// The held jobs, in the order they were scheduled. May contain jobs that are no longer held.
+    /// The held jobs, in the order in which they were scheduled. The list may contain jobs that are no longer held.
     held: Vec<JobId>,
     held_count: usize,
-    /// The number of latest held jobs that form a chain, in which each job depends only on the one before.
+    /// The number of latest held jobs that form a chain. In a chain, each job depends only on the job before.
     chain: usize,
     /// Unused lanes for parallel jobs.
     ranges: Vec<Arc<Ranges>>,
     /// Failures that were not reported yet.
     unreported: Unreported,
-    /// Set if the owner has begun to drop the scheduler, and could wait for its jobs.
+    /// Set if the owner has begun to drop the scheduler, and can wait for its jobs.
     is_ending: bool,
     /// Buffers that keep their memory from one call to the next.
     walk: Vec<(u32, u32)>,
@@ -109,11 +109,11 @@ struct State {
 static NEXT_ID: AtomicU32 = AtomicU32::new(1);
 
 impl JobScheduler {
-    /// Makes a scheduler on a pool.
+    /// Creates a scheduler on a pool.
     ///
     /// # Panics
     ///
-    /// Panics if the process has already made 4,294,967,294 schedulers.
+    /// Panics if the process has already created 4,294,967,294 schedulers.
     ///
     /// # Examples
     ///
@@ -146,8 +146,8 @@ impl JobScheduler {
             targets: Vec::new(),
             ready: Vec::new(),
         };
-        // Relaxed: the number only has to be unique. It is never reused, since handles may be kept forever; zero is
-        // for handles of no job.
+        // `Relaxed` is enough, because the number only has to be unique. Numbers are never reused, because handles may be kept
+        // forever. Zero is for handles of no job.
         let id = NEXT_ID.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |id| id.checked_add(1));
         let id = id.expect("a process makes less than 4294967295 schedulers");
         Self {
@@ -238,8 +238,8 @@ impl JobScheduler {
 
     /// Returns whether the calling thread is inside a job of this scheduler, directly or through nested jobs.
     ///
-    /// For owners of memory that jobs use. Such an owner can free the memory after dropping the scheduler, since that
-    /// completes its jobs. If this returns true, dropping does not wait, and the memory must not be freed.
+    /// This method is for owners of memory that jobs use. Such an owner can free the memory after dropping the scheduler, because
+    /// dropping completes the jobs. If this method returns true, dropping does not wait, and the memory must not be freed.
     ///
     /// # Examples
     ///
@@ -300,7 +300,7 @@ impl JobScheduler {
         self.pool.workers() == 0 || self.state.borrow().mode == ExecutionMode::Serial
     }
 
-    /// Returns the owner as a participant that works on the jobs marked by the walk.
+    /// Returns the owner as a participant that works on the jobs that the walk has marked.
     fn participant(&self, walk: u64) -> Participant<'_> {
         Participant { pool: &self.shared, thread: 0, local: None, walk: Some(walk) }
     }
@@ -332,13 +332,13 @@ impl JobScheduler {
 impl Drop for JobScheduler {
     fn drop(&mut self) {
         if !self.begin_drop() {
-            // The scheduler is dropped by one of its own jobs, or by a job that they wait for. That job cannot wait
-            // for itself: the remaining jobs are published to the workers, and their nodes are never returned.
+            // The scheduler is dropped by one of its own jobs, or by a job for which they wait. That job cannot wait for itself, so
+            // the remaining jobs are published to the workers, and their nodes are never returned.
             self.end_drop();
             self.publish_held();
             return;
         }
-        // A panic was reported when the job panicked, and no caller is left to return it to.
+        // A panic was reported when the job panicked, and there is no caller to which it could be returned.
         let _ = self.complete_live();
         self.end_drop();
         let state = self.state.get_mut();
@@ -381,7 +381,7 @@ impl State {
                 node.task_mut().owner = owner;
                 node.task_mut().scheduler = scheduler;
             }
-            // A mark of the block's previous scheduler could equal one of this scheduler.
+            // A mark of the block's previous scheduler could equal a mark of this scheduler.
             notes_of(node).set_mark(0);
         }
         self.free.extend(indices.rev());
@@ -393,7 +393,8 @@ impl State {
     fn hold(&mut self, job: JobId, node: &Node, nodes: &NodeTable) {
         let notes = notes_of(node);
         notes.set_held(true);
-        // In a chain, the job scheduled last is its end, so the number shows whether this job continues it.
+        // If there is a chain, the job that was scheduled last is its end. So the number shows whether this job continues the
+        // chain.
         let previous = job.sequence - 1;
         self.chain = match notes.dependency_count() {
             0 => 1,
@@ -420,7 +421,7 @@ impl State {
         self.chain > 0 && job.sequence + 1 == self.next_sequence
     }
 
-    /// Returns whether the job is the last of a chain of held jobs: such a job has no other dependencies.
+    /// Returns whether the job is the last of a chain of held jobs. Such a job has no dependencies outside of the chain.
     #[inline]
     fn ends_chain(&self, job: JobId) -> bool {
         self.chain > 0 && self.held.last() == Some(&job)
@@ -444,11 +445,11 @@ fn is_held(nodes: &NodeTable, job: JobId) -> Option<&Node> {
     (node.sequence.is(job.sequence) && notes_of(node).is_held()).then_some(node)
 }
 
-/// Returns the owner's notes in a node. Only for nodes of blocks that the calling scheduler has leased: the code of this
-/// module and of its submodules reaches no others.
+/// Returns the owner's notes in a node. The node has to be in a block that the calling scheduler has leased: this module and its
+/// submodules access no others.
 #[inline(always)]
 fn notes_of(node: &Node) -> Notes<'_> {
-    // SAFETY: the scheduler that has leased the node is its owner. A scheduler is not `Sync`, so only the calling
-    // thread uses the notes of its nodes meanwhile.
+    // SAFETY: the scheduler that has leased the node is its owner. A scheduler is not `Sync`, so only the calling thread uses the
+    // notes of its nodes during the borrow.
     unsafe { node.notes() }
 }

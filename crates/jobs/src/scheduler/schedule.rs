@@ -12,7 +12,7 @@ use crate::job::{Job, ParallelFor, ParallelForBatch};
 impl JobScheduler {
     /// Schedules a single job: one call, on any thread.
     ///
-    /// The job starts when its dependencies have finished, and not before the next [`flush`](Self::flush), or a
+    /// The job starts when its dependencies have finished, but not before the next [`flush`](Self::flush), or before a
     /// [`complete`](Self::complete) that needs it.
     ///
     /// # Errors
@@ -52,9 +52,9 @@ impl JobScheduler {
     /// Schedules a parallel job: one call for each batch of `batch` indices of `0..count`, on all threads. The last
     /// batch may be shorter.
     ///
-    /// Each batch gets its own part of written containers, and all of read containers. Choose a batch size whose work
-    /// takes about as long as a few thousand additions. If there are many batches, a thread takes several at once. A
-    /// job of one batch wakes no other thread.
+    /// Each batch gets its own part of written containers, and all of read containers. Choose a batch size whose work takes about
+    /// as long as a few thousand additions. If there are many batches, a thread takes several at once. A job with one batch wakes
+    /// no other thread.
     ///
     /// # Errors
     ///
@@ -64,7 +64,7 @@ impl JobScheduler {
     ///
     /// # Determinism
     ///
-    /// The batches do not depend on threads; the order in which they run does.
+    /// The batches do not depend on threads. The order in which they run does.
     ///
     /// # Examples
     ///
@@ -247,7 +247,7 @@ impl JobScheduler {
         JobBuilder::new(self, None).run_parallel(data, count, batch, job)
     }
 
-    /// Combines several handles into one, which is complete when all of them are.
+    /// Combines several handles into one handle, which is complete when all of them are.
     ///
     /// # Errors
     ///

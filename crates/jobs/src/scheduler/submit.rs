@@ -1,4 +1,4 @@
-//! Checking a job and placing it in a node.
+//! Scheduling: a job is checked and stored in a node.
 #![expect(
     unsafe_code,
     reason = "places jobs in nodes, and reads the slots that their data declares"
@@ -22,12 +22,12 @@ use crate::safety::{Access, AccessList, ContainerLabel, Declared, Slot, SlotConf
 pub(super) struct Request<'r> {
     pub(super) name: &'static str,
     pub(super) functions: &'static TaskFunctions,
-    /// Jobs that must have finished without failure, and jobs that must have finished.
+    /// Jobs that must have finished without failure. `after` has jobs that must have finished, with or without failure.
     pub(super) dependencies: &'r [JobHandle],
     pub(super) after: &'r [JobHandle],
     /// Set if the job waits for the jobs that use its containers.
     pub(super) in_turn: bool,
-    /// The number of indices of a parallel job, and the number of indices per batch.
+    /// The number of indices of a parallel job. `batch` is the number of indices per batch.
     pub(super) count: usize,
     pub(super) batch: usize,
 }
@@ -58,7 +58,7 @@ impl Request<'_> {
 }
 
 impl JobScheduler {
-    /// Schedules a job: declares its accesses, checks them, and places its data in a node.
+    /// Schedules a job: declares its accesses, checks them, and stores its data in a node.
     ///
     /// # Safety
     ///
@@ -87,8 +87,8 @@ impl JobScheduler {
             Ok(placed) => placed,
             Err(error) => return Err(*error),
         };
-        // SAFETY: the node was just placed, so it is held. This thread is its owner, and no other reference to the
-        // payload exists.
+        // SAFETY: the node was just filled in, so it is held. This thread is its owner, and no other reference to the payload
+        // exists.
         unsafe { node.store_payload(payload) };
         let handle = JobHandle::new(job, self.id);
         if at_once {
@@ -103,7 +103,7 @@ impl JobScheduler {
         dependencies: &[JobHandle],
     ) -> Result<JobHandle, ScheduleError> {
         let request = Request { dependencies, ..Request::JOIN };
-        // SAFETY: the functions of a job that only waits do not touch their payload, which is `()`. It is `Send` and
+        // SAFETY: the functions of a job that only waits do not access their payload. The payload is `()`, which is `Send` and
         // `Sync`, and borrows nothing.
         unsafe { self.submit(&request, (), |()| ()) }
     }
@@ -147,13 +147,13 @@ impl JobScheduler {
         self.complete_quietly(&conflicting);
     }
 
-    /// Completes the jobs that conflict over a container. Panics if one that writes fails.
+    /// Completes the jobs that conflict over a container. Panics if a job that writes the container fails.
     #[track_caller]
     fn complete_turns(&self, accesses: &AccessList) {
         let (mut writers, mut readers) = (Vec::new(), Vec::new());
         for declared in accesses.declared().iter().filter(|declared| !declared.orders) {
             let slot = slot_of(declared);
-            // The check reports jobs of another scheduler.
+            // Jobs of another scheduler are reported by the check.
             if slot.scheduler() == self.id {
                 slot.conflicts(declared.access, |user| {
                     let list =
@@ -169,7 +169,7 @@ impl JobScheduler {
         }
     }
 
-    /// Checks the request and assigns a node, filled in except for the payload.
+    /// Checks the request, and assigns a node. The node is filled in, except for the payload.
     fn place(
         &self,
         request: &Request<'_>,
@@ -192,8 +192,8 @@ impl JobScheduler {
         Ok((job, node))
     }
 
-    /// Fills in the task and the dependencies, checks them, and records the job in its containers' slots. After an
-    /// error, the slots are unchanged, and the node is still free.
+    /// Fills in the task and the dependencies, checks them, and records the job in the slots of its containers. After an error, the
+    /// slots are unchanged, and the node is still free.
     #[inline(always)]
     fn fill(
         &self,
@@ -227,7 +227,7 @@ impl JobScheduler {
             self.order_by_fences(state, name, accesses, notes)?;
         }
         notes.set_uses_containers(accesses.uses_containers());
-        // Last, since nothing may fail after a slot was changed.
+        // This is the last step, because no step may fail after a slot was changed.
         match accesses.declared() {
             [] => Ok(()),
             [only] if !only.orders && self.pass_on(only, job, name, notes) => Ok(()),
@@ -235,7 +235,7 @@ impl JobScheduler {
         }
     }
 
-    /// Takes over a container from the only dependency: the usual case of a container that is passed along a chain.
+    /// Takes over a container from the only dependency. This is the usual case: a container is passed along a chain of jobs.
     #[inline(always)]
     fn pass_on(
         &self,
@@ -280,7 +280,7 @@ impl JobScheduler {
         for writes in [true, false] {
             for declared in accesses.declared().iter().filter(|declared| !declared.orders) {
                 let slot = slot_of(declared);
-                // The check reports jobs of another scheduler.
+                // Jobs of another scheduler are reported by the check.
                 if slot.scheduler() == self.id {
                     slot.conflicts(declared.access, |user| {
                         if writes == (user.access != Access::Read) {
@@ -292,8 +292,8 @@ impl JobScheduler {
         }
     }
 
-    /// Marks the dependencies of a job, so that each is [added](Self::add_unmarked) only once: many slots lead to the
-    /// same job.
+    /// Marks the dependencies of a job, so that each is [added](Self::add_unmarked) only once, although several slots may contain
+    /// the same job.
     fn mark_dependencies(&self, state: &mut State, notes: Notes<'_>) {
         state.mark += 1;
         for dependency in notes.dependencies() {
@@ -328,7 +328,7 @@ impl JobScheduler {
         Ok(())
     }
 
-    /// Adds the dependencies of a job that has several.
+    /// Adds the dependencies of a job with several dependencies.
     #[inline(never)]
     fn depend_on_all(
         &self,
@@ -345,7 +345,7 @@ impl JobScheduler {
         Ok(())
     }
 
-    /// Adds a dependency, unless it was completed.
+    /// Adds a dependency, unless its job is completed.
     #[inline(always)]
     fn depend(
         &self,
@@ -376,7 +376,7 @@ impl JobScheduler {
         request: &Request<'_>,
         parallel: &mut Parallel,
     ) -> Result<(), Box<ScheduleError>> {
-        // Lanes left over from a job that was refused, if there are any.
+        // A job that was refused may have left lanes in the node.
         state.ranges.extend(parallel.ranges.take());
         let batches = request.batches()?;
         parallel.count.store(request.count as u64, Ordering::Relaxed);
@@ -424,11 +424,11 @@ impl JobScheduler {
     }
 }
 
-/// Returns the slot that the data of the call in progress has declared.
+/// Returns the slot that the data of the current call has declared.
 #[inline(always)]
 fn slot_of(declared: &Declared) -> &Slot {
-    // SAFETY: the slot is alive until the call ends. The data that declared it borrows its container or fence for longer
-    // than the call, even after `hold`, by the contract of `JobData`. The list is emptied before the next call.
+    // SAFETY: the slot is valid until the call ends. The contract of `JobData` says that the data that declared it borrows its
+    // container or fence for longer than the call, even after `hold`. The list is cleared before the next call.
     unsafe { declared.slot.as_ref() }
 }
 

@@ -8,11 +8,11 @@ use crate::failure::JobFailed;
 use crate::handle::{JobHandle, JobId};
 use crate::table::BLOCK;
 
-/// Failures of jobs that were completed by code other than their handles' owners.
+/// Failures of jobs that were completed by code that does not own their handles.
 #[derive(Default)]
 pub(super) struct Unreported(VecDeque<(JobId, JobFailed)>);
 
-/// The maximum number of failures kept, so that memory stays bounded if they are never taken.
+/// The maximum number of failures that are kept, so that memory is bounded if they are never taken.
 const MAX_KEPT: usize = 256;
 
 impl Unreported {
@@ -23,7 +23,7 @@ impl Unreported {
         self.0.push_back((job, failed));
     }
 
-    /// Returns the failure of a job, if it failed and was not reported yet.
+    /// Returns the failure of a job as an error, if the job failed and this was not reported yet.
     #[inline]
     pub(super) fn report(&mut self, job: JobId) -> Result<(), JobFailed> {
         if self.0.is_empty() { Ok(()) } else { self.take(job).map_or(Ok(()), Err) }
@@ -41,7 +41,7 @@ impl Unreported {
 }
 
 impl JobScheduler {
-    /// Completes jobs that conflict with some access, on behalf of the code that scheduled them.
+    /// Completes jobs that conflict with an access, on behalf of the code that scheduled them.
     ///
     /// A failure is still reported when [`complete`](Self::complete) or [`try_complete`](Self::try_complete) is
     /// called with the handle of the failed job. Failures that are not reported that way can be
@@ -82,11 +82,10 @@ impl JobScheduler {
 
     /// Completes the jobs that have finished and use no container, without waiting.
     ///
-    /// For programs that schedule jobs ordered only by [fences](crate::Fence), without ever completing them. Regular
-    /// calls keep the memory for their records from growing. Unlike with
-    /// [`complete_finished`](Self::complete_finished), nothing depends on timing: whether such a job was completed
-    /// has no visible effect. Failures are kept, as by [`complete_quietly`](Self::complete_quietly). Returns the
-    /// number of jobs that are still uncompleted.
+    /// Use it in programs that schedule jobs ordered only by [fences](crate::Fence), without ever completing them. Regular calls
+    /// keep the memory of job records from growing. Unlike [`complete_finished`](Self::complete_finished), this method has no
+    /// effect that depends on timing: whether such a job was completed is not visible. Failures are kept, as in
+    /// [`complete_quietly`](Self::complete_quietly). Returns the number of jobs that are still uncompleted.
     ///
     /// # Panics
     ///
@@ -110,7 +109,7 @@ impl JobScheduler {
         self.refuse_inside_job("complete jobs");
         let mut finished = self.uncompleted_nodes();
         let all = finished.len();
-        // The latest first: its dependencies have finished too, and are completed with it.
+        // The latest job comes first: its dependencies have finished too, and are completed with it.
         finished.reverse();
         finished.retain(|&index| {
             let node = self.node(index);
@@ -204,8 +203,8 @@ impl JobScheduler {
         self.state.borrow_mut().unreported.take(handle.job())
     }
 
-    /// Takes the failure of a job, like [`take_failure`](Self::take_failure), and removes those of all jobs that
-    /// failed because of the same panic. The panic is then reported only once.
+    /// Takes the failure of a job, like [`take_failure`](Self::take_failure), and removes the failures of all jobs that failed
+    /// because of the same panic, so that the panic is reported only once.
     ///
     /// # Panics
     ///
@@ -231,11 +230,11 @@ impl JobScheduler {
         Some(failed)
     }
 
-    /// Returns whether no record of a job is left: it was completed, and its failure, if any, was reported. Its
-    /// handle can then be dropped.
+    /// Returns whether there is no record of a job left: the job was completed, and its failure, if any, was reported. The handle
+    /// of such a job can be dropped.
     ///
-    /// Unlike [`is_completed`](Self::is_completed), this does not depend on timing: the record of a finished job
-    /// stays until the job is completed.
+    /// Unlike [`is_completed`](Self::is_completed), the result does not depend on timing: the record of a finished job remains
+    /// until the job is completed.
     ///
     /// # Panics
     ///

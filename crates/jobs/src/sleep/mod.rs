@@ -8,17 +8,17 @@ use crate::primitive::{AtomicUsize, Mutex, Ordering, fence};
 /// The sleep state of all workers.
 #[derive(Debug)]
 pub(crate) struct Sleep {
-    /// The number of workers that search for work, including those woken to do so.
+    /// The number of workers that search for work, including workers that were woken to search.
     searching: CachePadded<AtomicUsize>,
     /// The number of workers in `asleep`.
     sleepers: AtomicUsize,
-    /// The workers that sleep or are about to. The newest is woken first: its caches are warmest.
+    /// The workers that sleep or are about to sleep. The newest is woken first, because its caches are warmest.
     asleep: Mutex<Vec<usize>>,
     parkers: Box<[Parker]>,
 }
 
 impl Sleep {
-    /// Makes the state for `workers` workers, all awake and searching.
+    /// Creates the state for `workers` workers, all of which are awake and searching.
     pub(crate) fn new(workers: usize) -> Self {
         Self {
             searching: CachePadded::new(AtomicUsize::new(workers)),
@@ -28,7 +28,7 @@ impl Sleep {
         }
     }
 
-    /// Reports that work was published: wakes a worker unless one is searching already.
+    /// Reports that work was published. Wakes a worker, unless one is already searching.
     pub(crate) fn notify(&self) {
         // (1) Pairs with (2) and (3), see the README.
         fence(Ordering::SeqCst);
@@ -55,7 +55,7 @@ impl Sleep {
         self.searching.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Sleeps until woken, unless `work` finds something. The caller is searching before and after the call.
+    /// Sleeps until woken, unless `work` returns true. The caller counts as searching before and after the call.
     pub(crate) fn sleep(&self, worker: usize, work: impl Fn() -> bool) {
         {
             let mut asleep = self.asleep.lock().expect("no code panics under this lock");
@@ -78,7 +78,7 @@ impl Sleep {
         while self.wake_one() {}
     }
 
-    /// Removes the worker from the list. Returns false if another thread did so first, and is waking it.
+    /// Removes a worker from the list. Returns false if another thread has already removed it, and is waking it.
     fn cancel(&self, worker: usize) -> bool {
         let mut asleep = self.asleep.lock().expect("no code panics under this lock");
         let Some(place) = asleep.iter().position(|&other| other == worker) else {
@@ -97,7 +97,7 @@ impl Sleep {
                 return false;
             };
             self.sleepers.store(asleep.len(), Ordering::Relaxed);
-            // Counted here and not on waking, so that the next publisher does not wake another worker.
+            // The worker is counted here, and not when it wakes, so that the next publisher does not wake another worker.
             self.searching.fetch_add(1, Ordering::Relaxed);
             worker
         };

@@ -1,7 +1,7 @@
 //! Finds rows whose entity or parent has changed.
 //!
-//! Versions tell which chunks may have changed. Each of them is compared with its slots, which are found by the rows that have not moved. A
-//! chunk without slots, or with too few, gets new ones.
+//! Versions show which chunks may have changed. Each of these chunks is compared with its slots, which are found by rows that have
+//! not moved. A chunk without slots, or with too few slots, gets new ones.
 
 use ancho_entities::{Entity, OrderChanged, Version, World};
 
@@ -28,7 +28,7 @@ pub(super) struct Changes {
 }
 
 impl Clone for Changes {
-    /// The lists are valid during one update, so they are not copied.
+    /// Returns empty lists. They are only valid during one update.
     fn clone(&self) -> Self {
         Self { pass: self.pass, ..Self::default() }
     }
@@ -54,12 +54,12 @@ impl Hierarchy {
         changes.pass = changes.pass.wrapping_add(1);
         changes.old_slots.clear();
         changes.new_rows.clear();
-        // All rows would be new.
+        // Without a cache, all rows would be new.
         if self.chunks.is_empty() {
             return Err(NeedsRebuild);
         }
         let computed = computed_nodes(world);
-        // A rebuild is cheaper than a patch of more rows.
+        // If more rows have changed, a rebuild is cheaper than a patch.
         let most = self.count / 8 + 64;
         let compare = |rows: RowSlices<'_>| {
             if changes.new_rows.len() <= most {
@@ -117,7 +117,7 @@ impl Hierarchy {
         changes.old_slots.extend((found.len()..before).map(|row| (first + row) as u32));
     }
 
-    /// Finds the unclaimed chunk that has some of these rows at the same place.
+    /// Finds a chunk that was not matched in this search and has some of these rows at the same place.
     fn find_chunk(&self, found: &[Entity], traits: ChunkTraits, pass: u32) -> Option<usize> {
         found.iter().enumerate().find_map(|(row, &entity)| {
             let slot = self.slot_of(entity)?;
@@ -155,7 +155,7 @@ impl Hierarchy {
         number
     }
 
-    /// Finds chunks that no longer exist, and lists all their slots as old.
+    /// Finds chunks that no longer exist. Adds all their slots to the old slots.
     fn find_removed_chunks(&mut self, world: &World, changes: &mut Changes) {
         let computed = computed_nodes(world);
         let mut nodes = world.query_filtered::<RowData, Nodes>();
@@ -163,7 +163,8 @@ impl Hierarchy {
             let (found, _, traits) = chunk_traits(rows, &computed);
             let Some(slot) = self.slot_of(found[0]) else { return };
             let (number, chunk) = self.chunk_at(slot);
-            // A changed chunk whose first entity was first in another chunk would have claimed that one. So this chunk has not changed.
+            // A changed chunk that begins with the first entity of a cached chunk was matched with it before. So this chunk has not
+            // changed, and keeps its slots.
             let is_same = chunk.first as usize == slot
                 && chunk.len as usize == found.len()
                 && chunk.traits == traits;
@@ -182,7 +183,7 @@ impl Hierarchy {
         }
     }
 
-    /// Tests whether the record of an entity is from the current build.
+    /// Tests whether an entity has a record of the current build.
     fn is_recorded(&self, entity: Entity) -> bool {
         let record = self.records.get(entity.index() as usize);
         record.is_some_and(|record| {

@@ -1,14 +1,14 @@
 //! Cache of the hierarchies of a world: the locations of nodes, and the order in which their matrices are computed.
 //!
-//! Nodes are entities with a parent or children. Each node has a *slot*. The rows of a chunk have consecutive slots, and each chunk begins
-//! at a multiple of 64, so that sets of rows are bit sets.
+//! Nodes are entities with a parent or children. Each node has a *slot*. The rows of a chunk have consecutive slots, and each chunk
+//! begins at a multiple of 64, so that sets of rows are bit sets.
 //!
-//! Roots and nodes with children have a *place* in the [`Order`], which is also the index of their matrix. All other nodes are *leaves*. A
-//! leaf stores only the place of its parent.
+//! Roots and nodes with children have a *place* in the [`Order`], which is also the index of their matrix. All other nodes are
+//! *leaves*. A leaf stores only the place of its parent.
 //!
-//! When nodes are added, removed, moved or get other parents, [`changes`] finds the changed rows and [`patch`] updates the cache, at a cost
-//! proportional to the changes. After many changes, or when the order is fragmented, [`rebuild`] builds the cache again. Nodes that keep
-//! their parent keep their matrices in both cases.
+//! When nodes are added, removed, moved or get other parents, [`changes`] finds the changed rows and [`patch`] updates the cache,
+//! at a cost proportional to the changes. After many changes, or when the order is fragmented, [`rebuild`] builds the cache again.
+//! Nodes that keep their parent keep their matrices in both cases.
 
 mod changes;
 #[cfg(test)]
@@ -39,7 +39,7 @@ pub(crate) type Nodes = Any<(PreviousParent, Buffer<Child>)>;
 /// Matches the chunks of all rows whose entity or parent may have changed.
 type MayDiffer = Or<(OrderChanged, Changed<PreviousParent>)>;
 
-/// Nodes whose matrices this crate computes. Other code writes those of the other nodes, which are *external*.
+/// Nodes whose matrices this crate computes. The other nodes are *external*: other code writes their matrices.
 pub(crate) type ComputedNodes = (
     Nodes,
     Any<(Position, Rotation, Scale, LocalTransform, Parent)>,
@@ -69,7 +69,7 @@ pub(crate) struct MatrixSource(u32);
 
 impl MatrixSource {
     pub(crate) const INACTIVE: Self = Self(u32::MAX);
-    /// Not resolved yet, during a patch.
+    /// Source that is not resolved yet, during a patch.
     const PENDING: Self = Self(u32::MAX - 1);
     const OWN: u32 = 1 << 31;
 
@@ -107,7 +107,7 @@ pub(crate) struct NodeChunk {
     pub(crate) traits: ChunkTraits,
     /// True if rows may have a place in the order.
     pub(crate) has_places: bool,
-    /// The last search for changes that visited it.
+    /// The number of the last search for changes that visited the chunk.
     last_pass: u32,
 }
 
@@ -115,7 +115,7 @@ pub(crate) struct NodeChunk {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct NodeRecord {
     version: u32,
-    /// The build of the cache that it belongs to.
+    /// The number of the rebuild to which the record belongs.
     rebuild_count: u32,
     parent: Entity,
     traits: ChunkTraits,
@@ -146,7 +146,7 @@ pub(crate) struct Hierarchy {
     pub(crate) order: Order,
     /// The chunk and row of each place.
     pub(crate) rows: Vec<(u32, u32)>,
-    /// Rows with changed inputs, a bit for each slot.
+    /// Rows with changed inputs, as one bit per slot.
     pub(crate) dirty: Vec<u64>,
     /// The chunks with rows to write.
     touched: Vec<WriteFlag>,
@@ -159,7 +159,7 @@ pub(crate) struct Hierarchy {
     /// Chunks that no longer exist, whose slots are free.
     free_chunks: Vec<u32>,
     changes: Changes,
-    /// The number of nodes, with the inactive ones.
+    /// The number of nodes, including inactive ones.
     count: usize,
     pub(crate) has_external: bool,
     parents: Reused<Vec<u32>>,
@@ -171,11 +171,11 @@ pub(crate) struct Hierarchy {
 pub(crate) struct NodeMatrices {
     /// The matrix of each place.
     pub(crate) matrices: Vec<Affine3A>,
-    /// True if the matrix of each place has changed in this update.
+    /// For each place, true if its matrix has changed in this update.
     pub(crate) moved: Vec<bool>,
-    /// If few nodes have moved: the rows to write, a bit for each slot.
+    /// The rows to write, as one bit per slot. Used if few nodes have moved.
     pub(crate) rows: Vec<u64>,
-    /// If few nodes have moved: the places to compute, a bit for each place.
+    /// The places to compute, as one bit per place. Used if few nodes have moved.
     pub(crate) due: Vec<u64>,
 }
 
@@ -186,15 +186,15 @@ impl Hierarchy {
             || !world.query_filtered::<(), (Nodes, OrderChanged)>().since(since).is_empty()
     }
 
-    /// Forgets the record of an entity, so that its matrix is computed as if it were new.
+    /// Removes the record of an entity, so that its matrix is computed as for a new entity.
     pub(crate) fn forget(&mut self, entity: Entity) {
         if let Some(record) = self.records.get_mut(entity.index() as usize) {
             *record = NodeRecord::default();
         }
     }
 
-    /// Updates the cache, and marks nodes that are new or have another parent. `is_rewritten` tells whether previous parents may have been
-    /// written in chunks whose rows have not moved.
+    /// Updates the cache, and marks nodes that are new or have another parent. `is_rewritten` is set if previous parents may have
+    /// been written in chunks whose rows have not moved.
     pub(crate) fn refresh(
         &mut self,
         world: &World,
@@ -231,15 +231,16 @@ impl Hierarchy {
         self.entities[slot]
     }
 
-    /// Returns the chunk of a slot, and its number.
+    /// Returns the number of the chunk that contains a slot, and the chunk.
     pub(crate) fn chunk_at(&self, slot: usize) -> (usize, NodeChunk) {
         let number = self.chunk_of[slot / 64] as usize;
         (number, self.chunks[number])
     }
 
-    /// Marks contiguous rows as changed, if the change matters: inputs of computed matrices, or external matrices.
+    /// Marks contiguous rows as changed. Ignores the change if the matrices of the rows do not depend on it: inputs only matter for
+    /// computed matrices, and matrices only for external ones.
     pub(crate) fn mark(&mut self, entities: &[Entity], is_computed: bool) {
-        // The slot is up to date, since the cache has been refreshed before.
+        // The slot is up to date, because the cache was refreshed before.
         let slot = entities.first().and_then(|first| self.slots.get(first.index() as usize));
         let Some(first) = slot.filter(|slot| **slot != NONE).map(|&slot| slot as usize) else {
             return;
@@ -268,7 +269,7 @@ impl Hierarchy {
         self.touch_chunk(last);
         for &child in self.order.children(place) {
             let chunk = self.chunk_of[child as usize / 64];
-            // The children of a parent are mostly in one chunk. Nodes with a place mark their own chunk.
+            // The children of a parent are usually in one chunk. Nodes with a place mark their own chunk.
             if chunk != last && self.order.place[child as usize] == NONE {
                 self.touch_chunk(chunk);
                 last = chunk;

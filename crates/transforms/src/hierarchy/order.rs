@@ -1,4 +1,4 @@
-//! The order in which matrices of nodes are computed. It works on numbers alone, without entities.
+//! The order in which matrices of nodes are computed. This module uses numbers of nodes only, no entities.
 //!
 //! Only roots and nodes with children have a place in the order: level by level, and by number within a level.
 //!
@@ -12,11 +12,11 @@
 //!         .
 //! ```
 //!
-//! Numbers follow the memory order of nodes, so that a level is visited in memory order. The alternative is depth-first order: threads wait
-//! less for each other, but memory accesses jump, which was slower. It is used only where many levels are narrow.
+//! Numbers follow the memory order of nodes, so a level is visited in memory order. The alternative is depth-first order: threads
+//! wait less for each other, but memory accesses jump, which was slower. It is used only for many consecutive narrow levels.
 //!
-//! When single nodes are added or removed, the order is not [built](Order::build) again. Freed places become holes. New places are taken at
-//! the end, in the *tail*, where each node comes after its parent, regardless of levels.
+//! When single nodes are added or removed, the order is not [built](Order::build) again. Freed places become holes. New places are
+//! taken at the end, in the *tail*, where each node comes after its parent, regardless of levels.
 
 use std::ops::Range;
 
@@ -30,19 +30,20 @@ pub(crate) const NONE: u32 = u32::MAX;
 pub(crate) struct Order {
     /// The node at each place, or [`NONE`] in a hole.
     pub(crate) nodes: Vec<u32>,
-    /// The place of the parent, or [`NONE`]. It is in an earlier stage, earlier in the same part, or earlier in the tail.
+    /// The place of each place's parent, or [`NONE`]. The parent is in an earlier stage, earlier in the same part, or earlier in
+    /// the tail.
     pub(crate) parent: Vec<u32>,
     /// The place of each node, or [`NONE`].
     pub(crate) place: Vec<u32>,
-    /// The starts of levels and the end of the last one, during a build.
+    /// The start of each level and the end of the last level, during a build.
     levels: Reused<Vec<u32>>,
-    /// The ends of stages. The tail begins at the last one.
+    /// The ends of stages. The tail begins at the end of the last stage.
     stages: Vec<StageEnd>,
     /// The ends of the parts of stages.
     parts: Vec<u32>,
-    /// The number of places without the holes.
+    /// The number of places that are not holes.
     live: usize,
-    /// The holes of the tail, a bit for each place.
+    /// The holes of the tail, as one bit per place.
     free: Vec<u64>,
     /// The children of each place, as a range of `children`.
     lists: Vec<List>,
@@ -51,7 +52,7 @@ pub(crate) struct Order {
     garbage: usize,
     /// The position of each node in the list of its parent.
     position: Vec<u32>,
-    /// The start of the children of each node, during a build.
+    /// The index of the first child of each node, during a build.
     first_child: Reused<Vec<u32>>,
     scratch: Reused<BranchScratch>,
 }
@@ -60,7 +61,7 @@ pub(crate) struct Order {
 #[derive(Clone, Copy, Debug)]
 struct StageEnd {
     end: u32,
-    /// The end of its parts in the list of parts. A level has none.
+    /// The end of the stage's parts in the list of parts. A level has no parts.
     parts: u32,
     /// The number of places whose parents are in earlier stages.
     tops: u32,
@@ -80,14 +81,14 @@ impl List {
     }
 }
 
-/// A range of places that is computed at a time.
+/// A range of places that are computed together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Stage<'a> {
     pub(crate) places: Range<usize>,
     pub(crate) shape: Shape<'a>,
 }
 
-/// The location of the parents of a stage's nodes.
+/// The location of the parents of a stage's places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape<'a> {
     /// All parents are in earlier stages.
@@ -99,7 +100,8 @@ pub(crate) enum Shape<'a> {
 }
 
 impl Order {
-    /// Builds the order from the parent of each node, which is another node or [`NONE`]. Nodes that do not lead to a root get no place.
+    /// Builds the order from the parent of each node, which is another node or [`NONE`]. Nodes that are not below a root get no
+    /// place.
     pub(crate) fn build(&mut self, parents: &[u32], is_root: impl Fn(usize) -> bool) {
         self.list_children(parents);
         let Self { nodes, place, levels, first_child, children, .. } = self;
@@ -122,7 +124,7 @@ impl Order {
                 nodes.extend(children[below].iter().copied().filter(has_children));
             }
             level = level.end..nodes.len();
-            // Usually sorted already.
+            // The nodes are usually sorted already.
             nodes[level.clone()].sort();
         }
         self.find_parents(parents);
@@ -175,7 +177,7 @@ impl Order {
         stages.chain([tail].into_iter().filter(|tail| !tail.places.is_empty()))
     }
 
-    /// Returns the start of the tail.
+    /// Returns the place at which the tail begins.
     fn tail(&self) -> usize {
         self.stages.last().map_or(0, |stage| stage.end as usize)
     }
@@ -204,7 +206,8 @@ impl Order {
         children.clear();
         children.resize(first_child[parents.len() + 1] as usize, 0);
         for (node, &parent) in parents.iter().enumerate().filter(|(_, parent)| **parent != NONE) {
-            // Shifted by one: the entry is the next free position of the parent, and ends as the end of its children.
+            // The entries are shifted by one: each is the next free position of its parent, and finally the end of the parent's
+            // children.
             let next = &mut first_child[parent as usize + 1];
             children[*next as usize] = node as u32;
             *next += 1;
@@ -212,10 +215,10 @@ impl Order {
     }
 }
 
-// Branches, which threads compute independently.
+// Branches, which threads compute independently of each other.
 //
-// Threads wait for each other after each level. In many consecutive narrow levels, as in chains below one root, they would wait more than
-// they work. There, all these levels form one stage, divided into independent parts of whole branches.
+// Threads wait for each other after each level. In many consecutive narrow levels, such as chains below one root, they would wait
+// longer than they work. Such levels form one stage, which is divided into independent parts of whole branches.
 //
 // ```text
 // levels      a b c d      stage     a b  A B  1 2 | c d  C D  3 4
@@ -223,21 +226,21 @@ impl Order {
 //             1 2 3 4
 // ```
 //
-// The number of parts is limited so that each has many branches: accesses of a narrow part jump from level to level. Nodes of a part are in
-// memory order if parents come first in it, and level by level otherwise.
+// The number of parts is limited so that each part has many branches: in a narrow part, memory accesses jump from level to level.
+// The nodes of a part are in memory order if parents come before their children in it, and level by level otherwise.
 
-/// The maximal number of parts of a stage.
+/// The maximum number of parts of a stage.
 pub(crate) const MAX_PARTS: usize = 32;
 
-/// Levels with fewer nodes are narrow: waiting at the end of one costs about as much as its nodes.
+/// Levels with fewer nodes are narrow: waiting at the end of such a level costs about as much as computing its nodes.
 const NARROW_LEVEL: usize = 4_096;
 
-/// The minimal number of consecutive narrow levels to divide, and the minimal number of their nodes.
+/// The minimum number of consecutive narrow levels that are divided. `MIN_NODES` is the minimum number of their nodes.
 const MIN_LEVELS: usize = 8;
 const MIN_NODES: usize = 2_048;
 
-/// Returns the number of parts for a number of branches. It does not depend on the number of threads, so that places are the same on all
-/// machines.
+/// Returns the number of parts for a number of branches. It does not depend on the number of threads, so that places are the same
+/// on all machines.
 fn part_count(branches: usize) -> usize {
     (branches / 32).clamp(8, MAX_PARTS)
 }
@@ -280,7 +283,8 @@ impl Order {
         self.levels[level] as usize..self.levels[level + 1] as usize
     }
 
-    /// Finds the best level to divide narrow levels into branches: few nodes are above it, and no branch dominates.
+    /// Finds the best level at which narrow levels are divided into branches: few nodes are above it, and no branch is much larger
+    /// than the others.
     fn find_top(&mut self, run: &Range<usize>) -> Option<usize> {
         let (start, end) = (self.levels[run.start] as usize, self.levels[run.end] as usize);
         if run.len() < MIN_LEVELS || end - start < MIN_NODES {
@@ -295,7 +299,7 @@ impl Order {
                 weights[parent - start] += weights[at - start];
             }
         }
-        // The estimated time with as many threads as parts.
+        // Estimates the time if the number of threads is the number of parts.
         let cost = |level: &usize| {
             let places = self.level(*level);
             let weights = &self.scratch.weights[places.start - start..places.end - start];
@@ -307,7 +311,7 @@ impl Order {
         (cost(&top) * 2 <= end - start).then_some(top)
     }
 
-    /// Divides levels into parts of whole branches, whose weights are known.
+    /// Divides levels into parts of whole branches. The weights of the branches were computed before.
     fn divide(&mut self, levels: &Range<usize>) {
         let tops = self.level(levels.start);
         let count = part_count(tops.len());
@@ -324,7 +328,7 @@ impl Order {
             before += weight as usize;
             part as u8
         }));
-        // Whether parents come first in the memory order of each part.
+        // True for each part in which parents come before their children in memory order.
         let mut is_sorted = [true; MAX_PARTS];
         for at in tops.end..end {
             let above = parent[at] as usize;
@@ -405,7 +409,7 @@ impl Order {
         place
     }
 
-    /// Takes the first hole of the tail after a place, if there is one.
+    /// Takes the first hole of the tail after a place, or returns `None`.
     fn take_free_place(&mut self, place: u32) -> Option<u32> {
         let tail = self.tail();
         let from = if place == NONE { 0 } else { (place as usize + 1).saturating_sub(tail) };
@@ -420,7 +424,7 @@ impl Order {
         })
     }
 
-    /// Frees a place. Its node has no place afterwards, unless it has moved to another one.
+    /// Frees a place. Its node has no place afterwards, unless the node has moved to another place.
     pub(crate) fn free_place(&mut self, place: u32) {
         let at = place as usize;
         let node = std::mem::replace(&mut self.nodes[at], NONE);
@@ -452,7 +456,7 @@ impl Order {
         to
     }
 
-    /// Tests whether a place is computed after another one, so that it may have its parent there.
+    /// Tests whether a place is computed after another place, so that the other one can be its parent.
     pub(crate) fn is_after(&self, place: u32, parent: u32) -> bool {
         let stage = |place: u32| self.stages.partition_point(|stage| stage.end <= place);
         let (own, above) = (stage(place), stage(parent));
@@ -512,7 +516,7 @@ impl Order {
         self.place[node as usize] = place;
     }
 
-    /// Tests whether a place is `above`, or a descendant of it.
+    /// Tests whether a place is `above`, or below it in the hierarchy.
     pub(crate) fn is_below(&self, place: u32, above: u32) -> bool {
         let next = |place: &u32| Some(self.parent[*place as usize]).filter(|place| *place != NONE);
         std::iter::successors(Some(place), next).any(|place| place == above)

@@ -1,11 +1,13 @@
 //! Updates the cached hierarchy after few rows have changed.
 //!
-//! 1. Entities of changed rows are *removed*, and matched with the entities that are in changed rows now: some have only moved.
-//! 2. Entities that are gone or have another parent leave the child list of their old parent.
-//! 3. The others keep their places, under their new slots.
+//! 1. Entities of changed rows are *removed*, and matched with the entities that are in changed rows now. Entities that are in both
+//!    have only moved.
+//! 2. Entities that no longer exist or have another parent leave the child list of their old parent.
+//! 3. The other entities keep their places, and get new slots.
 //! 4. Entities that are new or have another parent are *pending*. They are resolved after their parents.
 //!
-//! A rebuild is needed if a node was removed while its children remain, or if a node was added that inactive children have waited for.
+//! A rebuild is needed if a node was removed while its children remain, or if a node was added for which inactive children have
+//! waited.
 
 use ancho_entities::{Entity, Version, World};
 use glam::Affine3A;
@@ -25,9 +27,9 @@ pub(super) struct RemovedRow {
     source: MatrixSource,
     /// The old slot.
     slot: u32,
-    /// The position in the list of its parent.
+    /// The position of the entity in the child list of its parent.
     position: u32,
-    /// `still_exists`: the entity is still a node; `keeps_parent`: it also has the same parent.
+    /// `still_exists` is true if the entity is still a node. `keeps_parent` is true if it also has the same parent.
     still_exists: bool,
     keeps_parent: bool,
 }
@@ -38,7 +40,7 @@ const REMOVED_TAG: u32 = 1 << 31;
 impl Hierarchy {
     /// Updates the cache after changes since a version, and marks nodes to compute.
     ///
-    /// If it fails, the cache has to be rebuilt.
+    /// If this method fails, the cache has to be rebuilt.
     pub(super) fn patch(
         &mut self,
         world: &World,
@@ -83,7 +85,7 @@ impl Hierarchy {
         Ok(())
     }
 
-    /// Lists the old entities of changed rows, and finds those that are in changed rows now.
+    /// Lists the old entities of changed rows, and finds the entities among them that are in changed rows now.
     fn remove_old_rows(&mut self, changes: &mut Changes) {
         let Changes { removed, old_slots, new_rows, .. } = changes;
         removed.clear();
@@ -117,7 +119,8 @@ impl Hierarchy {
         (slot != NONE && slot & REMOVED_TAG != 0).then_some((slot & !REMOVED_TAG) as usize)
     }
 
-    /// Removes entities that are gone or have another parent from the child lists of their old parents. Slots keep their old numbers.
+    /// Removes entities that no longer exist or have another parent from the child lists of their old parents. Slots keep their old
+    /// numbers.
     fn detach_removed(&mut self, changes: &mut Changes) -> Result<(), NeedsRebuild> {
         let Changes { removed, .. } = changes;
         for removed in removed.iter().filter(|removed| !removed.keeps_parent) {
@@ -280,7 +283,7 @@ impl Hierarchy {
         Ok(())
     }
 
-    /// Gives a leaf a place, since it gets children.
+    /// Assigns a place to a leaf that gets children.
     fn promote(&mut self, at: usize, promoted: &mut Vec<u32>) -> u32 {
         let (parent, _) = self.sources[at].place();
         let place = self.allocate_place(at as u32, parent as u32);
@@ -307,7 +310,7 @@ impl Hierarchy {
         }
     }
 
-    /// Moves a place and all below it to places after those of their parents.
+    /// Moves a place and all places below it, so that each is after its parent.
     fn move_subtree(&mut self, place: u32, moves: &mut Vec<(u32, u32)>) {
         let first = moves.len();
         self.move_place(place, moves);
@@ -360,7 +363,7 @@ impl Hierarchy {
         self.chunks[number].has_places = true;
     }
 
-    /// Moves matrices to the new places of their nodes, and reads those of new nodes.
+    /// Moves matrices to the new places of their nodes. Reads the matrices of new nodes from their entities.
     fn update_matrices_of_changes(
         &self,
         world: &World,
@@ -388,5 +391,5 @@ impl Hierarchy {
     }
 }
 
-/// The row of a hole, which is in no chunk.
+/// The row of a hole, which belongs to no chunk.
 const NO_ROW: (u32, u32) = (NONE, 0);

@@ -33,7 +33,7 @@ impl Hierarchy {
         entities.clear();
         slots.fill(NONE);
         parent_entities.clear();
-        // The default, until sources are found.
+        // All sources are reset to the default until they are found.
         sources.clear();
         let mut count = 0;
         let computed = computed_nodes(world);
@@ -67,7 +67,7 @@ impl Hierarchy {
                 }
                 None => {
                     parent_entities.resize(entities.len(), Entity::NULL);
-                    // Roots; their places are assigned later.
+                    // Initialises rows as roots. Their places are assigned later.
                     sources.resize(entities.len(), MatrixSource(0));
                 }
             }
@@ -89,7 +89,7 @@ impl Hierarchy {
     fn find_parents(&mut self) {
         let mut parents = std::mem::take(&mut self.parents);
         parents.clear();
-        // Children of one parent are mostly contiguous.
+        // Children of one parent are usually contiguous.
         let mut last = (Entity::NULL, NONE);
         parents.extend(self.parent_entities.iter().map(|&parent| {
             if parent != last.0 {
@@ -121,7 +121,7 @@ impl Hierarchy {
         }));
     }
 
-    /// Reads the matrices of all places from the entities, so that nodes that do not move keep theirs.
+    /// Reads the matrices of all places from the entities, so that nodes that do not move keep their matrices.
     fn read_matrices(&self, world: &World, node_matrices: &mut NodeMatrices) {
         let NodeMatrices { matrices, moved, rows, due } = node_matrices;
         rows.clear();
@@ -155,7 +155,7 @@ impl Hierarchy {
         }
     }
 
-    /// Counts one more inactive child of a parent.
+    /// Increments the number of inactive children of a parent.
     pub(super) fn add_inactive_child(&mut self, parent: Entity) {
         let index = parent.index() as usize;
         if index >= self.inactive_children.len() {
@@ -176,7 +176,7 @@ impl Hierarchy {
         }
     }
 
-    /// Marks a node whose record differs from that of the last build, and updates the record.
+    /// Marks a node whose record differs from its record in the build `last`, and updates the record.
     #[inline]
     pub(super) fn mark_if_changed(&mut self, chunk: usize, slot: usize, last: u32) {
         if self.sources[slot] == MatrixSource::INACTIVE {
@@ -221,7 +221,7 @@ pub(super) fn chunk_traits<'a>(
     (found, previous, inputs, to_parent, custom): RowSlices<'a>,
     computed: &ComputedQuery<'_>,
 ) -> (&'a [Entity], Option<&'a [PreviousParent]>, ChunkTraits) {
-    // A new output has to be written, or replaces the matrix.
+    // The output types count as inputs, because a new output has to be written, or replaces the matrix.
     let inputs = Inputs::from(inputs).types()
         | u8::from(to_parent.is_some()) << 6
         | u8::from(custom.is_some()) << 7;

@@ -18,7 +18,8 @@ pub(super) struct AttachAdditions {
     to_parent: bool,
 }
 
-/// Applies and despawns all requests. Lists the components that were added beside [`Parent`]. Returns whether there were requests.
+/// Applies and despawns all requests. Lists the components that were added in addition to [`Parent`]. Returns whether there were
+/// requests.
 pub(super) fn apply(
     world: &mut World,
     additions: &mut Vec<AttachAdditions>,

@@ -1,4 +1,4 @@
-//! Updates `Child` buffers: children enter and leave them, and buffers that disagree with `PreviousParent` are restored.
+//! Updates of `Child` buffers: children enter and leave them, and buffers that disagree with `PreviousParent` are restored.
 
 use std::collections::HashMap;
 
@@ -16,8 +16,8 @@ use crate::scratch::EntityMarks;
 
 /// Removes children from the buffers of their old parents, if they have another previous parent now.
 ///
-/// Each buffer is rewritten once. Empty buffers are removed. A child that is not in the buffer of its old parent is an error: other code
-/// has written to the buffer.
+/// Each buffer is rewritten once. Empty buffers are removed. A child that is not in the buffer of its old parent is an error: other
+/// code has written to the buffer.
 pub(super) fn leave(
     world: &mut World,
     changes: &[ParentChange],
@@ -30,7 +30,7 @@ pub(super) fn leave(
     let mut stay = Vec::new();
     for group in leaving.chunk_by(|a, b| a.old == b.old) {
         let old = group[0].old;
-        // A buffer may list any entity if other code has written to it: only leaving children are marked.
+        // If other code has written to a buffer, it may list any entity. So only leaving children are marked.
         let (leaving, found) = (marks.new_mark(), marks.new_mark());
         for change in group {
             marks.mark(change.child, leaving);
@@ -65,12 +65,12 @@ pub(super) fn leave(
     Ok(())
 }
 
-/// Tests whether an entity has a matrix, which parents need.
+/// Tests whether an entity has a matrix, which every parent needs.
 fn is_placed(world: &World, entity: Entity) -> bool {
     world.has::<LocalToWorld>(entity) || world.has::<CustomLocalToWorld>(entity)
 }
 
-/// Adds children to the buffers of their new parents. Sorts the changes by parent, and keeps the order of the children of a parent.
+/// Adds children to the buffers of their new parents. Sorts the changes by parent. The children of one parent keep their order.
 pub(super) fn enter(world: &mut World, changes: &mut [ParentChange]) -> Result<(), EntityError> {
     changes.sort_by_key(|change| change.new);
     let mut come = Vec::new();
@@ -94,11 +94,11 @@ pub(super) fn enter(world: &mut World, changes: &mut [ParentChange]) -> Result<(
     Ok(())
 }
 
-// Buffers and previous parents disagree after a program did more than write `Parent`.
+// Buffers and previous parents disagree if a program has changed more than `Parent`.
 //
-// Parents and children can move to other worlds without each other; then references to the rest are dead or null. A program can also remove
-// the buffer of a parent or the previous parent of a child. Both change the number of links or of transfers, and all buffers are restored.
-// Entities that exchanged components are found by checking changed chunks.
+// Parents and children can move to another world without each other. Then references between them are dead or null. A program can
+// also remove the buffer of a parent or the previous parent of a child. Both change the number of links or of transfers, and then
+// all buffers are restored. If entities have swapped their components, checking the changed chunks finds them.
 
 /// The numbers of parents, children and transfers between worlds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -108,10 +108,11 @@ pub(super) struct LinkCounts {
     transfers: u64,
 }
 
-/// The number of children of each parent without active children in the hierarchy, since the parent or its children are inactive.
+/// The number of children of each parent that has no active children in the hierarchy, because the parent or its children are
+/// inactive.
 pub(super) type InactiveParents = HashMap<Entity, usize, FixedState>;
 
-/// Includes inactive entities.
+/// Filter that includes inactive entities.
 type All = (IncludeDisabled, IncludePrefabs);
 
 impl LinkCounts {
@@ -128,7 +129,7 @@ fn count<F: QueryFilter>(world: &World) -> usize {
     world.query_filtered::<(), (F, All)>().count_unfiltered()
 }
 
-/// The findings of [`check_links`].
+/// The result of [`check_links`].
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LinkCheck {
     /// True if buffers and previous parents may disagree, so that all buffers have to be restored.
@@ -145,8 +146,9 @@ pub(super) struct LinkCheck {
 
 /// Checks the links in chunks that changed since the last update.
 ///
-/// Buffers and previous parents disagree after entities exchanged components, or after a program wrote, removed or added a buffer. Without
-/// changes, the check costs one query over the chunk versions of children. Structural changes are found by the order version.
+/// Buffers and previous parents disagree after entities have swapped components, or after a program wrote, removed or added a
+/// buffer. Without changes, the check costs one query over the chunk versions of children. Structural changes are found by the
+/// order version.
 pub(super) fn check_links(
     world: &World,
     links: &mut Links,
@@ -165,7 +167,7 @@ pub(super) fn check_links(
         let previous = previous.0;
         check.has_new_parents |=
             parent.is_some_and(|parent| parent.0 != previous || parent.0.is_null());
-        // A buffer lists the children that the hierarchy has below the same parent. Only the others are looked up.
+        // If the hierarchy has the child below the same parent, the parent's buffer lists it. Only other children are looked up.
         let in_hierarchy = hierarchy.and_then(|hierarchy| hierarchy.parent_of(child));
         if !previous.is_null() && in_hierarchy != Some(previous) {
             suspects.push((previous, child));
@@ -187,7 +189,8 @@ pub(super) fn check_links(
     check
 }
 
-/// Tests whether the buffers in chunks that changed list children whose previous parent is the owner of the buffer, and enough of them.
+/// Tests whether the buffers in changed chunks list at least the expected number of children, and only children whose previous
+/// parent is the owner of the buffer.
 fn parents_agree(
     world: &World,
     hierarchy: Option<&Hierarchy>,
@@ -198,8 +201,8 @@ fn parents_agree(
     let previous = world.lookup::<&PreviousParent>();
     let agrees = |parent, children: &[Child], checked: usize| {
         let in_hierarchy = hierarchy.map_or(0, |hierarchy| hierarchy.child_count(parent));
-        // A buffer that the program added can stand for one that it removed elsewhere: the number of parents stays the same. A
-        // buffer that is too short is one that the program has written, or added again.
+        // If a program removes one buffer and adds another one, the number of parents stays the same. A buffer with too few
+        // children was written, or removed and added again.
         let expected = match in_hierarchy {
             0 => inactive_parents.get(&parent).copied().unwrap_or(usize::MAX),
             count => count,
@@ -214,12 +217,12 @@ fn parents_agree(
     if !written.iter().all(|(parent, children)| agrees(parent, children, usize::MAX)) {
         return false;
     }
-    // A buffer that was not written changes as a whole: one child is enough.
+    // A buffer that was not written has only moved with its entity, so checking one child is enough.
     let moved = world.query_filtered::<Parents<'_>, (All, OrderChanged)>().since(since);
     if !moved.iter().all(|(parent, children)| agrees(parent, children, 1)) {
         return false;
     }
-    // The map is emptied before it outgrows the parents: the next restoration fills it again.
+    // The map is cleared before it has many more entries than there are parents. The next restoration fills it again.
     if inactive_parents.len() > 2 * parent_count {
         inactive_parents.clear();
     }
@@ -230,11 +233,11 @@ fn parents_agree(
     true
 }
 
-/// Tests whether all children are in the buffers of their parents. Takes pairs of parent and child.
+/// Tests whether each child is in the buffer of its parent. `links` has pairs of parent and child.
 fn are_listed(world: &World, links: &mut [(Entity, Entity)], marks: &mut EntityMarks) -> bool {
     links.sort_unstable();
     links.chunk_by(|a, b| a.0 == b.0).all(|group| {
-        // A buffer may list anything if a program has written to it: only the children of this group are marked.
+        // If a program has written to a buffer, it may list any entity. So only the children of this group are marked.
         let (expected, listed) = (marks.new_mark(), marks.new_mark());
         for &(_, child) in group {
             marks.mark(child, expected);
@@ -248,8 +251,8 @@ fn are_listed(world: &World, links: &mut [(Entity, Entity)], marks: &mut EntityM
     })
 }
 
-/// Rewrites all buffers so that each lists exactly the entities with that previous parent, each once. Children of missing parents lose
-/// them. Children that no buffer lists wait for their parent, and enter its buffer in this update.
+/// Rewrites all buffers so that each lists exactly the entities whose previous parent is its owner, each once. Children of missing
+/// parents lose their parents. Children that no buffer lists wait for their parent, and enter its buffer in this update.
 pub(super) fn restore_buffers(world: &mut World, links: &mut Links) -> Result<(), EntityError> {
     let Links { marks, waiting, inactive_parents, .. } = links;
     inactive_parents.clear();
@@ -290,8 +293,8 @@ pub(super) fn restore_buffers(world: &mut World, links: &mut Links) -> Result<()
     });
     for (child, old) in lost {
         if world.get(child) != Ok(&Parent(old)) {
-            // The child leaves this parent in this update, which reports that no buffer lists it. Nothing is reported if it has exchanged
-            // components, or if there is no buffer to leave.
+            // The child leaves this parent in this update, which reports that no buffer lists the child. The update reports nothing
+            // if the child has swapped its components, or if there is no buffer to leave.
             if marks.has_mark(child, elsewhere) || !world.has::<Buffer<Child>>(old) {
                 world.get_mut::<PreviousParent>(child)?.0 = Entity::NULL;
             }

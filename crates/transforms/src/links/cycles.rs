@@ -10,15 +10,16 @@ use crate::components::{Parent, PreviousParent};
 use crate::error::{TransformError, TransformErrors};
 use crate::scratch::EntityMarks;
 
-/// Undoes changes that make entities their own ancestors. All changes are stored as previous parents before, and are checked at once: an
-/// entity and its parent can trade places.
+/// Undoes changes that make entities their own ancestors. All changes are stored as previous parents before, and are checked
+/// together, so an entity and its parent can trade places.
 ///
-/// The last change in a cycle closes it and is undone: the child keeps its old parent. The other changes stay. Further cycles are undone in
-/// the same way. `undone` lists the children of undone changes.
+/// The last change in a cycle closes it and is undone: the child keeps its old parent. The other changes remain. Further cycles are
+/// undone in the same way. `undone` lists the children of undone changes.
 ///
 /// `starts` is scratch memory.
 ///
-/// A cycle without a change consists of previous parents that other code has written. Its first entity loses its parent.
+/// A cycle without a change consists of previous parents that other code has written. The first entity of such a cycle loses its
+/// parent.
 pub(super) fn undo_cycles(
     world: &mut World,
     changes: &mut Vec<ParentChange>,
@@ -58,7 +59,7 @@ pub(super) fn undo_cycles(
                     undo(world, change)?;
                     parent_change_of.remove(&change.child);
                     undone.push(change.child);
-                    // Only this link can close a new cycle.
+                    // Only the restored link can close another cycle.
                     starts.push(change.child);
                     change.child
                 }
@@ -83,8 +84,8 @@ pub(super) fn undo_cycles(
     Ok(())
 }
 
-/// Walks from a child to its ancestors, until it meets an entity that a walk since `first_walk` has visited. Returns the cycle if this walk
-/// has visited the entity.
+/// Walks from a child to its ancestors, until it reaches an entity that a walk since `first_walk` has visited. Returns the cycle if
+/// this same walk has visited the entity.
 fn walk(
     parents: &Lookup<'_, &PreviousParent, Indexed>,
     child: Entity,
@@ -113,8 +114,8 @@ fn walk(
     cycle
 }
 
-/// Returns the change that unlinks an inactive child from an outdated parent. The parent of the child was changed while it was inactive;
-/// the new parent is linked once the child is active.
+/// Returns the change that unlinks an inactive child from an outdated parent. The parent of the child was changed while the child
+/// was inactive, and the new parent is linked once the child is active.
 fn stale_inactive_parent(world: &World, child: Entity) -> Option<ParentChange> {
     let old = world.get::<PreviousParent>(child).ok()?.0;
     let is_another = world.get::<Parent>(child).map_or(true, |parent| parent.0 != old);

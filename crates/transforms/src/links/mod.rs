@@ -1,13 +1,13 @@
-//! Links between parents and children: updates `Child` buffers after changes of `Parent`.
+//! Links between parents and children: `Child` buffers are updated after changes of `Parent`.
 //!
-//! Changes since the last update are found by comparing each [`Parent`] with the [`PreviousParent`] of the same entity, and by the cleanup
-//! components of despawned entities. An update has these steps:
+//! Changes since the last update are found by comparing each [`Parent`] with the [`PreviousParent`] of the same entity, and by the
+//! cleanup components of despawned entities. An update has these steps:
 //!
 //! 1. Requests to attach are applied.
 //! 2. Children of despawned parents lose their `Parent`, and buffers that disagree with the children are restored.
 //! 3. Children that were detached or despawned leave the buffers of their parents.
 //! 4. New children get a `PreviousParent`, and every `Parent` that differs from it becomes a [`ParentChange`].
-//! 5. Changes that would make an entity its own ancestor are undone. The others are applied.
+//! 5. Changes that would make an entity its own ancestor are undone. The other changes are applied.
 
 mod attach;
 mod buffers;
@@ -37,15 +37,15 @@ struct ParentChange {
 /// State of the links between two updates.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Links {
-    /// Children that wait for inactive parents, each once.
+    /// Children that wait for inactive parents. Each is listed once.
     waiting: Vec<Entity>,
-    /// The numbers of links at the end of the last update.
+    /// The numbers of links and transfers at the end of the last update.
     counts: LinkCounts,
     /// The order version of children at the end of the last update.
     order_version: u32,
     inactive_parents: InactiveParents,
     changes: Reused<Vec<ParentChange>>,
-    /// Children to search for cycles.
+    /// Children from which the search for cycles starts.
     starts: Reused<Vec<Entity>>,
     /// Pairs of parent and child that a buffer may not list.
     suspects: Reused<Vec<(Entity, Entity)>>,
@@ -63,16 +63,16 @@ pub(crate) struct Links {
 /// Updates `Child` buffers and previous parents.
 pub(crate) fn update(world: &mut World, state: &mut State) -> Result<(), TransformErrors> {
     let mut errors = TransformErrors::default();
-    // Before they get new matrices.
+    // Must run before these nodes get new matrices.
     NodeCache::forget_lost(&mut state.cache, world);
     let State { links, cache, links_version, .. } = state;
-    // The hierarchy is refreshed by the update of matrices.
+    // The update of matrices refreshes the hierarchy.
     let was_changed = std::mem::take(&mut links.changed);
     let hierarchy = (!was_changed).then_some(&cache.hierarchy);
     let done = update_all(world, links, hierarchy, *links_version, &mut errors);
     links.changed |= was_changed;
     let now = advance_version(world);
-    // The next update repeats the search of a failed one.
+    // If this update fails, the next one repeats the search.
     if done.is_ok() {
         state.links_version = now;
     }
@@ -88,13 +88,13 @@ fn update_all(
     errors: &mut TransformErrors,
 ) -> Result<(), EntityError> {
     let check = buffers::check_links(world, links, hierarchy, since);
-    // A failed update may have written them.
+    // A failed update may have written previous parents.
     let was_rewritten = std::mem::replace(&mut links.is_rewritten, true);
     let is_attached = attach::apply(world, &mut links.additions, errors)?;
     type NewChild = (With<Parent>, Without<PreviousParent>);
     let has_new_children = !world.query_filtered::<(), NewChild>().is_empty();
     add_link_components(world)?;
-    // From here on all active nodes have a matrix, and parents without one are despawned.
+    // From here on, all active nodes have a matrix, and parents without a matrix are despawned.
     add_matrices(world)?;
     let mut changes = std::mem::take(&mut links.changes);
     changes.clear();
@@ -113,22 +113,22 @@ fn update_all(
     new.add(PreviousParent(Entity::NULL)).map_err(|rejected| rejected.error)?;
     let is_unusual = is_attached || check.must_restore;
     if check.is_written || is_unusual {
-        // Both may have been written, as when entities exchange their components.
+        // Both components may have been written, for example if entities have swapped their components.
         links.changed |= find_parent_changes::<Changed<Parent>>(world, since, &mut changes);
     }
-    // An enabled entity counts as moved, not as changed. So does a new child, which has just got its previous parent.
+    // An entity that was enabled counts as moved, not as changed. So does a new child, which has just got its previous parent.
     let is_moved =
         check.is_moved || world.component_order_version::<PreviousParent>() != check.order_version;
     if is_moved && (check.has_new_parents || has_new_children || is_unusual) {
         find_parent_changes::<OrderChanged>(world, since, &mut changes);
     }
-    // The previous parent of a new child is written to a chunk that the child has just moved to.
+    // The previous parent of a new child is written in a chunk to which the child has just moved.
     let mut is_rewritten = check.is_written || check.has_new_parents || is_unusual;
     let Links { waiting, marks, .. } = links;
     let mark = marks.new_mark();
     waiting.retain(|&child| match parent_change_of(world, child) {
         Some(change) if change.old == Entity::NULL && is_inactive(world, change.new) => {
-            // The child goes on waiting.
+            // The child continues to wait.
             marks.mark(child, mark);
             true
         }
@@ -138,7 +138,7 @@ fn update_all(
             false
         }
     });
-    // A child may have been found more than once. The first find determines the order.
+    // A child may have been found more than once. Its first occurrence determines the order.
     changes.retain(|change| marks.mark(change.child, mark) != mark);
     if !changes.is_empty() {
         links.changed = true;
@@ -156,7 +156,7 @@ fn update_all(
     }
     changes.clear();
     links.changes = changes;
-    // Counting is needed only after changes.
+    // Links are counted only after changes.
     links.order_version = check.order_version;
     links.is_rewritten = was_rewritten | is_rewritten;
     if links.changed {
@@ -175,7 +175,8 @@ fn add_link_components(world: &mut World) -> Result<(), EntityError> {
     Ok(())
 }
 
-/// Removes the `Parent` of children of despawned parents, and the buffers of these parents. Returns whether there were any.
+/// Removes the `Parent` of children of despawned parents, and the buffers of these parents. Returns whether there were despawned
+/// parents.
 ///
 /// `changes` is scratch memory.
 fn unlink_despawned_parents(
@@ -226,7 +227,8 @@ fn unlink_removed_parents(
     Ok(())
 }
 
-/// Finds children whose parent is not the previous one, among those that match a filter. Returns whether any child matches the filter.
+/// Finds children whose parent differs from the previous one, among the children that match a filter. Returns whether any child
+/// matches the filter.
 fn find_parent_changes<F: QueryFilter>(
     world: &World,
     since: Version,
@@ -243,23 +245,23 @@ fn find_parent_changes<F: QueryFilter>(
     are_some
 }
 
-/// Returns the change of the parent of a child, if there is one.
+/// Returns the change of a child's parent, or `None` if the parent has not changed.
 fn parent_change_of(world: &World, child: Entity) -> Option<ParentChange> {
     let (parent, previous) =
         world.query::<(&Parent, &PreviousParent)>().get(child).map(|(p, q)| (p.0, q.0))?;
     (parent != previous).then_some(ParentChange { child, old: previous, new: parent })
 }
 
-/// Decides for each change whether the new parent exists. Children of missing parents lose them, and children of inactive parents wait.
-/// Both leave their old parents.
+/// Tests for each change whether the new parent exists. Children of missing parents lose their parents, and children of inactive
+/// parents wait. Both leave their old parents.
 ///
-/// For all others the new parent becomes the previous one.
+/// For all other changes, the new parent becomes the previous parent.
 fn resolve_parents(
     world: &mut World,
     changes: &mut [ParentChange],
     waiting: &mut Vec<Entity>,
 ) -> Result<(), EntityError> {
-    // Children of one parent are mostly contiguous.
+    // Children of one parent are usually contiguous.
     let mut last = (Entity::NULL, ParentState::Missing);
     for change in changes {
         if change.new != last.0 {
@@ -318,7 +320,7 @@ mod tests {
     use crate::components::{Child, Parent, Position, Static};
     use crate::update::{State, update_matrices};
 
-    /// True if the next update restores all buffers.
+    /// Tests whether the next update restores all buffers.
     fn must_restore(world: &World, state: &State) -> bool {
         let hierarchy = Some(&state.cache.hierarchy);
         check_links(world, &mut state.links.clone(), hierarchy, state.links_version).must_restore
@@ -389,7 +391,7 @@ mod tests {
         update(&mut world, &mut state).unwrap();
         assert_eq!(state.links.waiting, [child]);
         for number in 0..100 {
-            // A child enters its chunk, or its parent is written.
+            // Even steps add an entity to the chunk of the waiting child. Odd steps write the parent of the waiting child.
             if number % 2 == 0 {
                 world.spawn((Position(Vec3::Y), Parent(child)));
             } else {

@@ -20,7 +20,7 @@ fn rebuilds(world: &mut World) -> u32 {
     with_state(world, |_, state| state.cache.hierarchy.rebuilds())
 }
 
-/// Asserts that buffers list exactly the entities with that previous parent, each once.
+/// Asserts that each buffer lists exactly the entities whose previous parent is its owner, each once.
 fn check_links(world: &World) {
     type All = (IncludeDisabled, IncludePrefabs);
     let (mut listed, mut links_version) = (Vec::new(), Vec::new());
@@ -73,18 +73,18 @@ fn changes_of_single_nodes_rarely_cause_a_rebuild() {
     let all = bush(&mut world, 30);
     let before = rebuilds(&mut world);
     for number in 0..200 {
-        // A leaf is despawned, and another one spawned below a leaf.
+        // Despawns a leaf, and spawns an entity below another leaf.
         world.despawn(all[900 - number]).unwrap();
         let leaf = world.spawn((node(1.0), Parent(all[31 + number % 20])));
-        // Rows move.
+        // Moves a row to another chunk.
         world.add(all[100 + number], Tag).unwrap();
-        // A branch gets another parent, of the same level or one below.
+        // Moves a branch to another parent, of the same level or one below.
         world.add(all[1 + number % 10], Parent(all[11 + number % 20])).unwrap();
         update_transforms(&mut world).unwrap();
         check(&mut world);
         assert!(world.get::<LocalToWorld>(leaf).unwrap().position().x >= 4.0);
     }
-    // Rebuilds happen when many places have been freed.
+    // The cache is rebuilt only when many places have been freed.
     let made = rebuilds(&mut world) - before;
     assert!(made < 10, "made again {made} times");
 }
@@ -112,7 +112,7 @@ fn spawned_and_despawned_trees_cause_no_rebuild() {
 
 #[test]
 fn the_cache_is_consistent_after_random_changes() {
-    // A debug build takes ten times as long.
+    // Fewer seeds in a debug build, which takes ten times as long.
     for seed in 1..if cfg!(debug_assertions) { 12 } else { 40_u64 } {
         let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let mut below = |end: usize| {

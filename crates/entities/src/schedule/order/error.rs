@@ -7,7 +7,7 @@ use super::{Elsewhere, GroupPart};
 
 /// Constraints on the order of systems that cannot hold: of updates (A0097, A0123 to A0128) or of creation (A0131 to A0134).
 ///
-/// The message names the systems, and for a cycle the constraints around it.
+/// The message names the systems. For a cycle, it names all constraints of the cycle.
 ///
 /// # Examples
 ///
@@ -27,9 +27,9 @@ use super::{Elsewhere, GroupPart};
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum OrderError {
-    /// A0123: a cycle of constraints. It has no other systems than those of the cycle.
+    /// A0123: constraints form a cycle. `links` has the constraints of the cycle only.
     Cycle { group: String, links: Vec<CycleLink> },
-    /// A constraint that its target makes impossible.
+    /// A constraint that cannot hold because of its target.
     Constraint(NamedConstraint, ConstraintFault),
     /// A0128: the system is both first and last.
     FirstAndLast { system: String, group: String },
@@ -43,7 +43,7 @@ pub(crate) enum OrderError {
     CreateOfItself { system: String },
 }
 
-/// A constraint, by names.
+/// A constraint, with the names of the systems.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct NamedConstraint {
     pub(super) system: String,
@@ -59,12 +59,12 @@ pub(crate) enum ConstraintFault {
     Unknown,
     /// A0125: the target is the system itself.
     OfItself,
-    /// A0126: the target is in another group. `is_met` is set if the groups run in the order of the constraint.
+    /// A0126: the target is in another group. `is_met` is set if the groups already run in the order of the constraint.
     NotASibling { target_group: String, is_met: bool },
     /// A0097: the target is a patch, which runs after each other system.
     OfPatch,
-    /// A0127: the constraint contradicts `first` or `last`. `suits_late` is set if [`LateSimulation`](crate::LateSimulation) runs
-    /// where the system should.
+    /// A0127: the constraint contradicts `first` or `last`. `suits_late` is set if moving the system to
+    /// [`LateSimulation`](crate::LateSimulation) would meet the constraint.
     Contradiction { place: GroupPart, target_place: GroupPart, suits_late: bool },
 }
 
@@ -73,12 +73,12 @@ pub(crate) enum ConstraintFault {
 pub(crate) struct CycleLink {
     pub(super) before: String,
     pub(super) after: String,
-    /// The one of the two that has the constraint.
+    /// The name of the system that declared the constraint: one of the two.
     pub(super) said_by: String,
 }
 
 impl OrderError {
-    /// The error of a target that is not among the children of the group.
+    /// Returns the error for a target that is not among the children of the group.
     pub(super) fn not_here(constraint: NamedConstraint, found: Option<Elsewhere>) -> Self {
         let fault = match found {
             Some(Elsewhere::InGroup { name, runs_before }) => ConstraintFault::NotASibling {
@@ -91,7 +91,7 @@ impl OrderError {
         Self::Constraint(constraint, fault)
     }
 
-    /// Converts an error of sorting by creation constraints, of which all known targets are siblings.
+    /// Converts an error of sorting by constraints into an error of creation constraints. All known targets of these are siblings.
     pub(crate) fn of_creation(self) -> Self {
         match self {
             Self::Cycle { links, .. } => Self::CreateCycle { links },

@@ -1,4 +1,4 @@
-//! An order that leaves jobs more time before a system waits for them.
+//! Order of systems that leaves jobs more time before a system waits for them.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -6,19 +6,19 @@ use std::hash::Hash;
 
 use super::{Constraints, Edge, GroupPart};
 
-/// The data that a system accesses, itself and in its jobs. `T` identifies a component, a resource or other data.
+/// The data that a system and its jobs access. `T` identifies a component, a resource or other data.
 #[derive(Clone, Debug)]
 pub(crate) struct LatencyAccess<T> {
-    /// Data that the system reads while it runs. It waits for jobs that write it.
+    /// Data that the system reads while it runs. The system waits for jobs that write it.
     pub(crate) reads: Vec<T>,
-    /// Data that the system writes while it runs. It waits for jobs that access it.
+    /// Data that the system writes while it runs. The system waits for jobs that access it.
     pub(crate) writes: Vec<T>,
-    /// Data that its jobs read.
+    /// Data that the system's jobs read.
     pub(crate) jobs_read: Vec<T>,
-    /// Data that its jobs write.
+    /// Data that the system's jobs write.
     pub(crate) jobs_write: Vec<T>,
-    /// Set if the system may access anything, and waits for every job: it creates entities, plays commands, or has no
-    /// declared parameters.
+    /// Set if the system may access any data, and waits for every job: it creates entities, plays commands, or has no declared
+    /// parameters.
     pub(crate) everything: bool,
 }
 
@@ -37,9 +37,9 @@ impl<T> LatencyAccess<T> {
 
 /// Computes an order in which systems wait for jobs later than in `order`. Returns `order` if it is the best.
 ///
-/// Systems that only schedule jobs run as early as possible, then systems that wait for no job, then systems that wait,
-/// starting with those whose jobs were scheduled first. Systems with conflicting access keep their order, so results stay
-/// the same bit by bit. The order depends on the systems and their access, not on run times.
+/// Systems that only schedule jobs run as early as possible, then systems that wait for no job, then systems that wait for jobs,
+/// starting with those whose jobs were scheduled first. Systems with conflicting access keep their order, so results are
+/// bit-identical. The order depends on the systems and their access, not on run times.
 pub(crate) fn delay_waits<T: Copy + Eq + Hash>(
     constraints: &Constraints,
     order: Vec<usize>,
@@ -53,15 +53,15 @@ pub(crate) fn delay_waits<T: Copy + Eq + Hash>(
     if flows.total_gap(&found) > flows.total_gap(&order) { found } else { order }
 }
 
-/// The dependencies between systems by the data that they access.
+/// Dependencies between systems that follow from the data that they access.
 struct DataFlow {
-    /// Pairs that keep their order.
+    /// Pairs of systems that keep their order.
     edges: Vec<Edge>,
-    /// The systems for whose jobs each system waits.
+    /// For each system, the systems whose jobs it waits for.
     waits: Vec<Vec<u32>>,
 }
 
-/// The systems that accessed some data since it was last written, and whether in a job.
+/// The systems that accessed one piece of data since it was last written. The flag is set for an access in a job.
 #[derive(Default)]
 struct DataUsers {
     writer: Option<(u32, bool)>,
@@ -69,8 +69,8 @@ struct DataUsers {
 }
 
 impl DataFlow {
-    /// Visits the systems in order, and keeps the last accesses of all data. So each access is compared once as a reader,
-    /// and once by the next writer.
+    /// Visits the systems in order, and keeps the last accesses of each piece of data. Each access is compared twice: with the last
+    /// writer before it, and with the next writer after it.
     fn of<T: Copy + Eq + Hash>(order: &[usize], access: &[&LatencyAccess<T>]) -> Self {
         let mut flows = Self { edges: Vec::new(), waits: vec![Vec::new(); access.len()] };
         let mut things: HashMap<T, DataUsers> = HashMap::new();
@@ -126,7 +126,7 @@ impl DataFlow {
         }
     }
 
-    /// The sum of the number of systems between scheduling a job and waiting for it.
+    /// Returns the total distance in the order between scheduling jobs and waiting for them.
     fn total_gap(&self, order: &[usize]) -> usize {
         let mut at = vec![0; order.len()];
         for (position, &place) in order.iter().enumerate() {
@@ -140,7 +140,8 @@ impl DataFlow {
     }
 }
 
-/// Repeatedly takes the best candidate. All systems that a candidate waits for have run, so its rank never changes.
+/// Computes the order by repeatedly taking the best candidate. All systems that a candidate depends on are already placed, so its
+/// rank never changes.
 fn greedy<T>(
     all: &Constraints,
     flows: &DataFlow,

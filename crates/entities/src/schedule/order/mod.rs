@@ -1,12 +1,14 @@
 //! The order in which the systems of a group run.
 //!
-//! A group lists its children in the order in which they were added. [`sort`] computes the order in which they run: the
-//! `first` ones, then most, then the `last` ones, and within each of these parts as the constraints say. Of several
-//! candidates, the one that was added first is next. (Unity takes the one with the smaller hash of its type. Such an order
-//! is stable, too, but it cannot be predicted, and renaming a type changes it.)
+//! A group lists its children in the order in which they were added. [`sort`] computes the order in which they run. The group has
+//! three parts, which run one after the other: children that are `first`, children without such an option, and children that are
+//! `last`. Constraints decide the order within each part. If there are several candidates, the one that was added first is next.
+//! (Unity takes the one with the smaller hash of its type. That order is stable too, but it cannot be predicted, and renaming a
+//! type changes it.)
 //!
-//! A constraint that cannot hold is an error, never a warning. Its target may not exist, be in another group, be a patch, or
-//! be the system itself. It may contradict the three parts. Or it is part of a cycle, whose error lists exactly its members.
+//! A constraint that cannot hold is an error, never a warning. Its target may not exist, be in another group, be a patch, or be the
+//! system itself. The constraint may contradict the order of the three parts. Or it may be part of a cycle. The error of a cycle
+//! lists exactly its members.
 //!
 //! This module does not depend on worlds.
 
@@ -28,34 +30,35 @@ use super::SystemId;
 /// A child of a group, with its constraints.
 #[derive(Clone, Debug)]
 pub(crate) struct OrderItem<'a> {
-    /// The name for errors.
+    /// The name that errors show.
     pub(crate) name: &'a str,
-    /// The type of the function, struct or group. Several children may have the same.
+    /// The type of the function, struct or group. Several children may have the same type.
     pub(crate) type_id: TypeId,
     /// The id in the world.
     pub(crate) id: SystemId,
-    /// Set for the first part.
+    /// Set for children of the first part.
     pub(crate) first: bool,
-    /// Set for the last part.
+    /// Set for children of the last part.
     pub(crate) last: bool,
     /// Set for the group `LateSimulation`.
     pub(crate) is_late: bool,
-    /// Siblings that run after it.
+    /// Siblings that run after this child.
     pub(crate) before: &'a [SystemTarget],
-    /// Siblings that run before it.
+    /// Siblings that run before this child.
     pub(crate) after: &'a [SystemTarget],
 }
 
-/// The place of a system that is not a child of the group.
+/// The location of a target that is not a child of the group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Elsewhere {
-    /// In the group with this name. If the order of the groups decides, whether it runs before all systems of this group.
+    /// The target is in the group with this name. `runs_before` is set if that group runs before all systems of this one, and is
+    /// `None` if the order of the enclosing groups does not decide it.
     InGroup { name: String, runs_before: Option<bool> },
-    /// Among the patches, which run after each other system.
+    /// The target is a patch, which runs after each other system.
     AmongPatches,
 }
 
-/// A name for systems. It names all systems that it fits.
+/// A name for systems. It refers to all systems that match it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SystemTarget {
     /// All systems of a type, with the name of the type.
@@ -67,7 +70,8 @@ pub enum SystemTarget {
 }
 
 impl SystemTarget {
-    /// The name for errors. It borrows if possible: a target is made in each frame that enables or disables a system.
+    /// Returns the name that errors show. Borrows it if possible, because a target is created in each frame that enables or
+    /// disables a system.
     pub(crate) fn name(&self) -> Cow<'_, str> {
         match self {
             Self::Type(_, name) => Cow::Borrowed(name),
@@ -77,7 +81,7 @@ impl SystemTarget {
     }
 }
 
-/// A part of a group. Parts run in this order.
+/// A part of a group. The parts run in the order of the variants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum GroupPart {
     First,
@@ -108,19 +112,19 @@ struct Edge {
 pub(crate) struct Constraints {
     /// The part of each child.
     parts: Vec<GroupPart>,
-    /// Sorted by `before`.
+    /// The constraints, sorted by `before`.
     edges: Vec<Edge>,
-    /// The start of each child's edges in `edges`, and the end of the last.
+    /// The index of the first edge of each child in `edges`, followed by the number of edges.
     starts: Vec<u32>,
 }
 
 /// Computes the order in which the children of a group run, as indices into `items`.
 ///
-/// `elsewhere` finds a target that is not among the children.
+/// `elsewhere` returns the location of a target that is not among the children.
 ///
 /// # Complexity
 ///
-/// Linear in children and constraints, times the logarithm of the number of candidates.
+/// Linear in the number of children and constraints, times the logarithm of the number of candidates.
 pub(crate) fn sort(
     group: &str,
     items: &[OrderItem<'_>],
@@ -172,7 +176,7 @@ impl Constraints {
                             ConstraintFault::Contradiction { place, target_place, suits_late };
                         return Err(OrderError::Constraint(said(items[other].name), fault));
                     }
-                    // Parts order the two already.
+                    // The order of the parts meets the other constraints.
                     if parts[earlier] == parts[later] {
                         let (before, after) = (earlier as u32, later as u32);
                         edges.push(Edge { before, after, said_by_after: !is_before });
@@ -186,7 +190,7 @@ impl Constraints {
         Ok(Self::new(parts, edges))
     }
 
-    /// Groups the edges by the earlier child, in two passes.
+    /// Sorts the edges by the earlier child, in two passes.
     fn new(parts: Vec<GroupPart>, edges: Vec<Edge>) -> Self {
         let mut starts = vec![0_u32; parts.len() + 1];
         for edge in &edges {
@@ -209,12 +213,12 @@ impl Constraints {
         self.parts.len()
     }
 
-    /// The constraints in which this child is the earlier one.
+    /// Returns the constraints in which this child is the earlier one.
     fn edges_from(&self, place: usize) -> &[Edge] {
         &self.edges[self.starts[place] as usize..self.starts[place + 1] as usize]
     }
 
-    /// Sorts the children. Ties are resolved by the order of adding.
+    /// Sorts the children. Ties are resolved by the order in which they were added.
     pub(crate) fn sort(
         &self,
         group: &str,
@@ -244,10 +248,10 @@ impl Constraints {
         Ok(order)
     }
 
-    /// Finds a cycle among the children that still wait.
+    /// Finds a cycle among the children that are not placed yet.
     ///
-    /// Each of them waits for another one that waits. Following these links backwards reaches a child twice, and the links
-    /// between are a cycle.
+    /// Each of these children waits for another one. Following these constraints backwards reaches a child twice. The constraints
+    /// between the two visits form a cycle.
     fn cycle(&self, group: &str, items: &[OrderItem<'_>], waits_for: &[u32]) -> OrderError {
         let mut cause: Vec<Option<Edge>> = vec![None; self.len()];
         for edge in &self.edges {
@@ -271,7 +275,7 @@ impl Constraints {
                 break;
             }
         }
-        // The links were collected backwards, and the cycle starts with the child that was added first.
+        // The constraints were collected backwards. The cycle starts with the child that was added first.
         edges.reverse();
         let first = (0..edges.len()).min_by_key(|&at| edges[at].before).unwrap_or(0);
         edges.rotate_left(first);
@@ -290,7 +294,7 @@ struct Siblings<'a> {
     by_type: HashMap<TypeId, u32>,
     by_name: HashMap<&'a str, u32>,
     by_id: HashMap<SystemId, u32>,
-    /// The next child of the same type, and of the same name.
+    /// For each child, the next child of the same type and the next child of the same name.
     next: Vec<[Option<u32>; 2]>,
 }
 
@@ -302,7 +306,7 @@ impl<'a> Siblings<'a> {
             by_id: HashMap::with_capacity(items.len()),
             next: vec![[None; 2]; items.len()],
         };
-        // In reverse, so that each child is linked before those that were added after it.
+        // Iterates in reverse, so that each child is linked to the next one that was added after it.
         for (place, item) in items.iter().enumerate().rev() {
             let index = place as u32;
             siblings.next[place] = [

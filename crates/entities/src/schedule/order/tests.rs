@@ -9,7 +9,7 @@ use super::*;
 
 struct Kind<const N: usize>;
 
-/// A child whose type is that of its number, up to 3.
+/// A child of a group. Its type depends on `kind`, which is at most 3.
 #[derive(Clone, Debug, Default)]
 struct Child {
     name: String,
@@ -91,7 +91,7 @@ fn without_constraints_systems_run_as_added() {
 fn constraints_are_followed_and_ties_stay_as_added() {
     assert_eq!(order(&[child("a").after("c"), child("b"), child("c")]), "b c a");
     assert_eq!(order(&[child("a"), child("b"), child("c").before("a")]), "b c a");
-    // Said twice, by both.
+    // The same constraint, declared by both systems.
     let both = [child("a").after("c"), child("b"), child("c").before("a").before("a")];
     assert_eq!(order(&both), "b c a");
 }
@@ -100,7 +100,7 @@ fn constraints_are_followed_and_ties_stay_as_added() {
 fn parts_run_one_after_the_other() {
     let all = [child("z").last(), child("a"), child("y").last().before("z"), child("f").first()];
     assert_eq!(order(&all), "f a y z");
-    // What the parts say already may be said again.
+    // A constraint may repeat the order of the parts.
     let again = [child("z").last().after("a"), child("a").after("f"), child("f").first()];
     assert_eq!(order(&again), "f a z");
 }
@@ -257,7 +257,7 @@ fn a_system_that_creates_entities_keeps_its_place() {
     let barrier = LatencyAccess { everything: true, ..LatencyAccess::default() };
     let [mover, other] = [uses(&[], &[], &[], &[1]), uses(&[], &[], &[], &[2])];
     assert_eq!(latency_order(&all, &[mover.clone(), barrier, other.clone()]), "move spawn other");
-    // One that only waits is passed.
+    // A system that only waits for a job does not block the reordering.
     let waits = uses(&[1], &[], &[], &[]);
     assert_eq!(latency_order(&all, &[mover, waits, other]), "move other spawn");
 }
@@ -274,7 +274,7 @@ fn a_waiting_system_in_the_last_part_stays_last() {
     assert_eq!(latency_order(&all, &uses), "move other end sum");
 }
 
-/// Children `0..count`, each with some constraints on others by name.
+/// Generates children `0..count`, each with constraints on other children by name.
 fn children() -> impl Strategy<Value = Vec<Child>> {
     (1..12_usize).prop_flat_map(|count| {
         let constraint = (0..count, 0..count, any::<bool>());
@@ -294,7 +294,7 @@ fn children() -> impl Strategy<Value = Vec<Child>> {
     })
 }
 
-/// The pairs that constraints ask for.
+/// Returns the pairs of children that constraints order.
 fn pairs(children: &[Child]) -> HashSet<(usize, usize)> {
     let number = |target: &SystemTarget| target.name().parse::<usize>().unwrap();
     let mut pairs = HashSet::new();
@@ -305,7 +305,7 @@ fn pairs(children: &[Child]) -> HashSet<(usize, usize)> {
     pairs
 }
 
-/// The same by trying: of those that could be next, the one that was added first.
+/// Computes the order by brute force: of the children that could be next, takes the one that was added first.
 fn model(children: &[Child]) -> Option<Vec<usize>> {
     let pairs = pairs(children);
     let part = |at: usize| (!children[at].first, children[at].last);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::*;
 
-/// The times of one turn of a group, in a world whose time this is.
+/// Returns the times of the group's updates in one turn, in a world with the time `elapsed`.
 fn ticks(rate: &mut dyn RateManager, elapsed: f64, maximum_delta: f64) -> Vec<f64> {
     let mut turn = RateTurn { time: Time::new(elapsed, 0.0), maximum_delta, updates: 0 };
     let mut ticks = Vec::new();
@@ -130,7 +130,7 @@ fn variable_waits_for_its_clock() {
     let turn = RateTurn { time: Time::new(3.0, 0.5), maximum_delta: 1.0, updates: 0 };
     let mut deltas = || {
         let delta = rate.next_update(turn).map(|time| time.delta_f64());
-        // One update in a turn, and the clock is not asked again.
+        // The turn ends after one update, and the clock is not read again.
         assert_eq!(rate.next_update(RateTurn { updates: 1, ..turn }), None);
         delta
     };

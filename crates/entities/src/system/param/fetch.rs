@@ -25,9 +25,9 @@ use crate::world::World;
 
 /// A world that the parameters of a running system share.
 ///
-/// It is the exclusive borrow of the world for `'w`, copied to each parameter. No method checks borrows: `SystemParam::declare`
-/// refuses systems whose parameters conflict, and each parameter accesses only the data that it declared. Bevy's type of the
-/// same name has the same role.
+/// The cell is the exclusive borrow of the world for `'w`, copied to each parameter. No method checks borrows:
+/// `SystemParam::declare` refuses systems whose parameters conflict, and each parameter accesses only the data that it declared.
+/// Bevy's type of the same name has the same role.
 #[derive(Clone, Copy, Debug)]
 pub struct UnsafeWorldCell<'w> {
     world: NonNull<World>,
@@ -42,22 +42,22 @@ impl<'w> UnsafeWorldCell<'w> {
         Self { world: NonNull::from(world), since, borrow: PhantomData }
     }
 
-    /// The address of the entities.
+    /// Returns the address of the entities.
     #[inline(always)]
     fn entities(self) -> NonNull<EntityManager> {
         // SAFETY: the pointer is valid for `'w`, and this only computes the address of a field, which is not null.
         unsafe { NonNull::new_unchecked(&raw mut (*self.world.as_ptr()).entities) }
     }
 
-    /// The address of a resource, if the world has it.
+    /// Returns the address of a resource, or `None` if the world does not have it.
     ///
     /// # Safety
     ///
     /// - no parameter in use inserts or removes resources
     #[inline]
     unsafe fn resource<T: Send + 'static>(self, place: u32) -> Option<NonNull<T>> {
-        // SAFETY: the pointer is valid for `'w`. By the contract the table of resources does not change; the values that other
-        // parameters write are not part of it.
+        // SAFETY: the pointer is valid for `'w`. The caller says that the table of resources does not change. Values that other
+        // parameters write are not stored in the table itself.
         unsafe { (*self.world.as_ptr()).resources.get_at::<T>(place) }
     }
 }
@@ -67,7 +67,7 @@ pub struct QueryParamState {
     kept: SystemQuery,
     /// The index of the parameter in the system's access.
     index: usize,
-    /// Set if its entities count for `require_matching`, and in tools.
+    /// Set if the entities of the query count for `require_matching`, and in tools.
     is_counted: bool,
 }
 
@@ -168,7 +168,7 @@ unsafe impl<D: QueryData, F: QueryFilter> SystemParam for Lookup<'_, D, F> {
     }
 }
 
-/// Prepares a single, and refuses the run if the number of matches is not in `minimum..=1`.
+/// Prepares a [`Single`]. Returns an error if the number of matches is not in `minimum..=1`; then the system does not run.
 fn prepare_single<D: QueryData, F: QueryFilter>(
     state: &mut QueryParamState,
     world: &mut World,
@@ -176,7 +176,7 @@ fn prepare_single<D: QueryData, F: QueryFilter>(
 ) -> Result<(), SystemFault> {
     state.kept.prepare(&mut world.entities)?;
     let entities = NonNull::from(&mut world.entities);
-    // A singleton matches in each run, so `Changed` compares with no version.
+    // A [`Single`] matches in each run, so `Changed` compares with no version.
     // SAFETY:
     // - `declare` made the state of `D` and `F`, and it was just prepared for this manager
     // - the manager is borrowed mutably, and the view ends in this statement
@@ -200,12 +200,12 @@ unsafe fn fetch_single<'w, D: QueryData, F: QueryFilter>(
     world: UnsafeWorldCell<'w>,
 ) -> Result<Single<'w, D, F>, usize> {
     let since = Version::NEVER;
-    // SAFETY: the contract of `Query::fetch` is the caller's. A state of `Single` is one of `Query` with the same types.
+    // SAFETY: the caller meets the contract of `Query::fetch`. The state of a `Single` is that of a `Query` with the same types.
     let query = unsafe { Query::<D, F>::fetch(state, UnsafeWorldCell { since, ..world }) };
     Ok(Single { item: query.into_only()?, filter: PhantomData })
 }
 
-/// Panics for a single in a parameter set, whose entity another member has enabled or disabled.
+/// Panics for a [`Single`] in a parameter set, if another member has enabled or disabled its entity.
 #[cold]
 fn refuse_single<D: QueryData, F: QueryFilter>(found: usize) -> ! {
     let (single, query) = (short_name::<Single<'_, D, F>>(), short_name::<Query<'_, D, F>>());
@@ -235,7 +235,7 @@ unsafe impl<D: QueryData, F: QueryFilter> SystemParam for Single<'_, D, F> {
         state: &mut QueryParamState,
         world: UnsafeWorldCell<'w>,
     ) -> Single<'w, D, F> {
-        // SAFETY: the contract is this function's own.
+        // SAFETY: the caller meets the contract of `fetch_single`, which is that of this function.
         unsafe { fetch_single(state, world) }.unwrap_or_else(|found| refuse_single::<D, F>(found))
     }
 }
@@ -260,7 +260,7 @@ unsafe impl<D: QueryData, F: QueryFilter> SystemParam for Option<Single<'_, D, F
         state: &mut QueryParamState,
         world: UnsafeWorldCell<'w>,
     ) -> Option<Single<'w, D, F>> {
-        // SAFETY: the contract is this function's own.
+        // SAFETY: the caller meets the contract of `fetch_single`, which is that of this function.
         match unsafe { fetch_single(state, world) } {
             Ok(single) => Some(single),
             Err(0) => None,
@@ -269,7 +269,7 @@ unsafe impl<D: QueryData, F: QueryFilter> SystemParam for Option<Single<'_, D, F
     }
 }
 
-/// The place of a resource in the world.
+/// The index of a resource in the world.
 impl ParamState for u32 {}
 
 fn declare_resource<T: Send + 'static, P>(
@@ -292,8 +292,8 @@ fn prepare_resource<T: Send + 'static>(place: u32, world: &World) -> Result<(), 
 macro_rules! implement_resource {
     ($name:ident, $is_written:literal, $found:pat_param => $borrowed:expr) => {
         // SAFETY:
-        // - the resource is declared, as written if it is
-        // - nothing else is accessed
+        // - the resource is declared, as written if this parameter writes it
+        // - this parameter accesses nothing else
         unsafe impl<T: Send + 'static> SystemParam for $name<'_, T> {
             type State = u32;
             type Item<'w, 's> = $name<'w, T>;
@@ -307,14 +307,14 @@ macro_rules! implement_resource {
             }
 
             unsafe fn fetch<'w>(state: &mut u32, world: UnsafeWorldCell<'w>) -> $name<'w, T> {
-                // SAFETY: the contract is this function's own, and both types declare the same access.
+                // SAFETY: the caller meets the same contract for this function, and both types declare the same access.
                 unsafe { Option::<$name<'_, T>>::fetch(state, world) }.expect("`prepare` found it")
             }
         }
 
         // SAFETY:
-        // - the resource is declared, as written if it is
-        // - nothing else is accessed
+        // - the resource is declared, as written if this parameter writes it
+        // - this parameter accesses nothing else
         unsafe impl<T: Send + 'static> SystemParam for Option<$name<'_, T>> {
             type State = u32;
             type Item<'w, 's> = Option<$name<'w, T>>;
@@ -327,9 +327,9 @@ macro_rules! implement_resource {
                 state: &mut u32,
                 world: UnsafeWorldCell<'w>,
             ) -> Option<$name<'w, T>> {
-                // SAFETY: only `&mut World` inserts and removes resources, and it conflicts with every parameter. The world is
-                // borrowed mutably for `'w`. A parameter that writes this resource conflicts with this one, and so does one that
-                // reads it if this one writes it.
+                // SAFETY: only `&mut World` inserts and removes resources, and it conflicts with every parameter. For the
+                // reference: the world is borrowed mutably for `'w`, and conflicting parameters were refused. Those are parameters
+                // that write this resource, and, if this parameter writes it, parameters that read it.
                 unsafe { world.resource::<T>(*state).map(|$found| $name($borrowed)) }
             }
         }
@@ -339,27 +339,29 @@ macro_rules! implement_resource {
 implement_resource!(Res, false, found => found.as_ref());
 implement_resource!(ResMut, true, mut found => found.as_mut());
 
-/// A command buffer of a parameter, and the entities whose ids it reserves.
+/// A command buffer of a parameter, and the manager in which it reserves ids.
 pub(crate) struct ParamBuffer<'s> {
     pub(crate) buffer: &'s mut EntityCommandBuffer,
     entities: ManagerBesideViews<'s>,
 }
 
 impl<'s> ParamBuffer<'s> {
+    /// Creates the pair for one run.
+    ///
     /// # Safety
     ///
     /// - the world is borrowed for `'s`
-    /// - the contract of `SystemParam::fetch`, of a parameter that reserves ids
+    /// - the contract of `SystemParam::fetch` is met, for a parameter that reserves ids
     unsafe fn new(buffer: &'s mut EntityCommandBuffer, world: UnsafeWorldCell<'_>) -> Self {
         // SAFETY:
         // - the caller says that the world is borrowed for `'s`
-        // - parameters beside this one access the manager by views, which hold no mutable reference to it
+        // - other parameters access the manager through views, which hold no mutable reference to it
         let entities = unsafe { ManagerBesideViews::new(world.entities()) };
         Self { buffer, entities }
     }
 
-    /// Records commands on this thread. They are played in the world of the system. If that has other entities by then, playback
-    /// refuses the ids.
+    /// Records commands on this thread. They are played in the world of the system. If the world has other entities by then,
+    /// playback refuses the ids.
     pub(crate) fn commands(&mut self) -> Result<Commands<'_>, CommandError> {
         self.buffer.commands_beside_views(self.entities)
     }
@@ -388,7 +390,7 @@ impl ParamState for CommandsState {
 
 // SAFETY:
 // - reserving ids is declared
-// - nothing else is accessed
+// - this parameter accesses nothing else
 unsafe impl SystemParam for Commands<'_> {
     type State = CommandsState;
     type Item<'w, 's> = Commands<'s>;
@@ -399,7 +401,8 @@ unsafe impl SystemParam for Commands<'_> {
     }
 
     fn prepare(state: &mut CommandsState, _: &mut World) -> Result<(), SystemFault> {
-        // The last run failed, or its playback did, or the world has other entities, to which the ids do not belong.
+        // The buffer is still open if the last run or its playback failed, or if the world has other entities, to which the
+        // reserved ids do not belong.
         if state.is_open {
             state.buffer = EntityCommandBuffer::new().named("commands");
         }
@@ -408,7 +411,7 @@ unsafe impl SystemParam for Commands<'_> {
     }
 
     unsafe fn fetch<'s>(state: &'s mut CommandsState, world: UnsafeWorldCell<'_>) -> Commands<'s> {
-        // SAFETY: the contract is this function's own, and the cell borrows the world longer than `'s`.
+        // SAFETY: the cell borrows the world longer than `'s`, and the caller meets the contract of `fetch`.
         let ParamBuffer { buffer, entities } =
             unsafe { ParamBuffer::new(&mut state.buffer, world) };
         buffer.commands_beside_views(entities).expect("no job has the buffer")
@@ -418,9 +421,9 @@ unsafe impl SystemParam for Commands<'_> {
 /// The state of [`CommandsAt`]: the buffer for the next run of a command point.
 #[derive(Debug)]
 pub struct CommandsAtState {
-    /// The index of the point in the world.
+    /// The index of the command point in the world.
     point: u32,
-    /// The recording system, and its name.
+    /// The id and the name of the recording system.
     recorder: (Option<SystemId>, Arc<str>),
     buffer: Option<EntityCommandBuffer>,
 }
@@ -436,7 +439,7 @@ impl ParamState for CommandsAtState {
 
 // SAFETY:
 // - reserving ids is declared
-// - nothing else is accessed
+// - this parameter accesses nothing else
 unsafe impl<P: CommandPoint> SystemParam for CommandsAt<'_, P> {
     type State = CommandsAtState;
     type Item<'w, 's> = CommandsAt<'s, P>;
@@ -449,7 +452,7 @@ unsafe impl<P: CommandPoint> SystemParam for CommandsAt<'_, P> {
     }
 
     fn prepare(state: &mut CommandsAtState, world: &mut World) -> Result<(), SystemFault> {
-        // A buffer that is left belongs to a run that failed.
+        // A remaining buffer belongs to a run that failed, and is dropped.
         state.buffer = Some(world.systems.points.take_buffer(state.point)?);
         Ok(())
     }
@@ -459,7 +462,7 @@ unsafe impl<P: CommandPoint> SystemParam for CommandsAt<'_, P> {
         world: UnsafeWorldCell<'_>,
     ) -> CommandsAt<'s, P> {
         let buffer = state.buffer.as_mut().expect("`prepare` began it");
-        // SAFETY: the contract is this function's own, and the cell borrows the world longer than `'s`.
+        // SAFETY: the cell borrows the world longer than `'s`, and the caller meets the contract of `fetch`.
         CommandsAt::new(unsafe { ParamBuffer::new(buffer, world) })
     }
 }
@@ -470,7 +473,7 @@ pub struct LocalState<T>(T);
 
 impl<T: Send + 'static> ParamState for LocalState<T> {}
 
-// SAFETY: nothing of the world is accessed.
+// SAFETY: this parameter accesses no data of the world, so it has none to declare.
 unsafe impl<T: Default + Send + 'static> SystemParam for Local<'_, T> {
     type State = LocalState<T>;
     type Item<'w, 's> = Local<'s, T>;
@@ -485,12 +488,12 @@ unsafe impl<T: Default + Send + 'static> SystemParam for Local<'_, T> {
     }
 }
 
-/// The struct system that was found last.
+/// The id of the struct system that was found last.
 impl ParamState for Option<SystemId> {}
 
 // SAFETY:
 // - reading systems is declared
-// - nothing else is accessed
+// - this parameter accesses nothing else
 unsafe impl<S: System> SystemParam for SystemData<'_, S> {
     type State = Option<SystemId>;
     type Item<'w, 's> = SystemData<'w, S>;
@@ -526,7 +529,7 @@ unsafe impl<S: System> SystemParam for SystemData<'_, S> {
 
 impl ParamState for Option<Allocator> {}
 
-// SAFETY: `prepare` clones the handle, before parameters exist, and nothing is accessed after that.
+// SAFETY: `prepare` clones the handle before parameters exist. `fetch` accesses nothing.
 unsafe impl SystemParam for UpdateAllocator {
     type State = Option<Allocator>;
     type Item<'w, 's> = Self;
@@ -549,7 +552,7 @@ unsafe impl SystemParam for UpdateAllocator {
 
 impl ParamState for Time {}
 
-// SAFETY: `prepare` copies the time, before parameters exist, and nothing is accessed after that.
+// SAFETY: `prepare` copies the time before parameters exist. `fetch` accesses nothing.
 unsafe impl SystemParam for Time {
     type State = Self;
     type Item<'w, 's> = Self;
@@ -572,7 +575,7 @@ unsafe impl SystemParam for Time {
 
 // SAFETY:
 // - the scheduler is declared
-// - nothing else is accessed
+// - this parameter accesses nothing else
 unsafe impl SystemParam for &JobScheduler {
     type State = ();
     type Item<'w, 's> = &'w JobScheduler;
@@ -583,15 +586,15 @@ unsafe impl SystemParam for &JobScheduler {
 
     #[inline]
     unsafe fn fetch<'w>(_: &mut (), world: UnsafeWorldCell<'w>) -> &'w JobScheduler {
-        // SAFETY: the world is borrowed for `'w`, and a parameter with exclusive access to all entities conflicts with this
-        // one. The scheduler is a field of them to which views have no mutable reference.
+        // SAFETY: the world is borrowed for `'w`, and a parameter with exclusive access to all entities conflicts with this one.
+        // The scheduler is a field of the manager, and views hold no mutable reference to it.
         unsafe { (*world.entities().as_ptr()).jobs.scheduler() }
     }
 }
 
 // SAFETY:
 // - shared access to all entities is declared
-// - nothing else is accessed
+// - this parameter accesses nothing else
 unsafe impl SystemParam for &EntityManager {
     type State = ();
     type Item<'w, 's> = &'w EntityManager;
@@ -609,7 +612,7 @@ unsafe impl SystemParam for &EntityManager {
 
 // SAFETY:
 // - exclusive access to all entities is declared
-// - nothing else is accessed
+// - this parameter accesses nothing else
 unsafe impl SystemParam for &mut EntityManager {
     type State = ();
     type Item<'w, 's> = &'w mut EntityManager;

@@ -1,7 +1,7 @@
 //! Parameters of function systems.
 //!
-//! A parameter is declared once, when its system is added: conflicts with other parameters are refused then. In each run it
-//! is prepared, fetched and finished. Only this file and `fetch` have unsafe code.
+//! A parameter is declared once, when its system is added. A parameter that conflicts with another one is refused then. In each run
+//! the parameter is prepared, fetched and finished. Only this file and `fetch` have unsafe code.
 
 #![expect(unsafe_code, reason = "several parameters borrow one world")]
 #![expect(non_snake_case, reason = "values are named as their types are")]
@@ -45,7 +45,7 @@ use crate::world::World;
 /// | [`ParamSet<(…)>`](crate::ParamSet) | conflicting parameters, one at a time |
 /// | tuples of up to 16 | all of them |
 ///
-/// A function has up to 16 parameters, without lifetimes.
+/// A function has up to 16 parameters. Their types are written without lifetimes.
 ///
 /// # Examples
 ///
@@ -98,7 +98,7 @@ pub unsafe trait SystemParam: Sized {
     #[doc(hidden)]
     fn declare(setup: &mut ParamSetup<'_>) -> Result<Self::State, ParamConflict>;
 
-    /// Does the exclusive part of the work before a run, while no parameter is borrowed.
+    /// Prepares the parameter before a run. No parameter is borrowed yet, so this method has exclusive access to the world.
     #[doc(hidden)]
     #[inline(always)]
     fn prepare(_state: &mut Self::State, _world: &mut World) -> Result<(), SystemFault> {
@@ -120,22 +120,22 @@ pub unsafe trait SystemParam: Sized {
 
 /// The data that a system keeps for a parameter. The default methods suit a state without queries and commands.
 pub trait ParamState: Send + 'static {
-    /// Compares a query with the other queries of the system, once all are declared.
+    /// Compares a query with the other queries of the system. Called when all parameters are declared.
     #[doc(hidden)]
     fn settle(&mut self, _access: &SystemAccess) {}
 
-    /// Ends a run, after the parameters have been dropped: plays commands, or hands them to their point.
+    /// Ends a run after the parameters have been dropped: plays commands, or passes them to their command point.
     #[doc(hidden)]
     #[inline(always)]
     fn finish(&mut self, _world: &mut World) -> Result<(), SystemFault> {
         Ok(())
     }
 
-    /// Adds the number of entities in chunks that match.
+    /// Adds the number of entities in chunks that match the parameter's queries to the count.
     #[doc(hidden)]
     fn add_entities(&mut self, _entities: &EntityManager, _count: &mut usize) {}
 
-    /// Tests whether there are matching chunks. `None` without a query.
+    /// Returns whether a chunk matches the parameter's queries, or `None` if the parameter has no query.
     #[doc(hidden)]
     fn has_entities(&mut self, _entities: &EntityManager) -> Option<bool> {
         None
@@ -158,7 +158,7 @@ impl ParamSetup<'_> {
     }
 }
 
-/// The name of a parameter's type, without lifetimes and without paths of this crate.
+/// Returns the name of a parameter's type, without lifetimes and without paths of this crate.
 fn short_name<P>() -> String {
     let name = type_name::<P>().replace("<'_>", "").replace("'_, ", "");
     let ends_path = |c: char| !(c.is_alphanumeric() || c == '_' || c == ':');
@@ -179,7 +179,7 @@ pub(super) struct ParamStates<P: SystemParam> {
 }
 
 impl<P: SystemParam> ParamStates<P> {
-    /// Declares the parameters of the system `name`. Returns their access, too.
+    /// Declares the parameters of the system `name`. Returns their states and their access.
     pub(super) fn declare(
         world: &mut World,
         name: &str,
@@ -208,7 +208,7 @@ impl<P: SystemParam> ParamStates<P> {
         Ok(function(params))
     }
 
-    /// The states, for what needs no parameters.
+    /// Returns the states, for calls that fetch no parameters.
     #[inline(always)]
     pub(super) fn state(&mut self) -> &mut P::State {
         &mut self.state
@@ -217,7 +217,7 @@ impl<P: SystemParam> ParamStates<P> {
 
 impl ParamState for () {}
 
-// SAFETY: it accesses nothing.
+// SAFETY: the parameter accesses no data, so it has none to declare.
 unsafe impl SystemParam for () {
     type State = ();
     type Item<'w, 's> = ();
@@ -240,7 +240,7 @@ macro_rules! implement {
 
             #[inline]
             fn finish(&mut self, world: &mut World) -> Result<(), SystemFault> {
-                // All are finished, also after a fault, and all faults are reported.
+                // All parameters are finished, even after a fault, and all faults are reported.
                 let mut result = Ok(());
                 $(
                     if let Err(fault) = self.$index.finish(world) {
@@ -296,8 +296,9 @@ macro_rules! implement {
                 world: UnsafeWorldCell<'w>,
             ) -> Self::Item<'w, 's> {
                 // SAFETY:
-                // - the states of all elements were declared and prepared with the tuple's
-                // - the elements do not conflict: each was declared after the others, and conflicts were refused
+                // - the states of all elements were declared and prepared together with the state of the tuple
+                // - the elements do not conflict with each other: each was declared after the others, and conflicts were refused.
+                //   The caller says that no other parameter in use conflicts with them
                 unsafe { ($($name::fetch(&mut state.$index, world),)+) }
             }
         }
@@ -306,7 +307,7 @@ macro_rules! implement {
 
 all_tuples!(implement);
 
-/// Conflicting parameters of a system, which are used one at a time.
+/// Conflicting parameters of a system, of which one is used at a time.
 ///
 /// It has up to eight members, returned by `p0` to `p7`.
 ///
@@ -334,12 +335,12 @@ all_tuples!(implement);
 /// assert_eq!(world.get::<Health>(orc).unwrap().0, 25);
 /// ```
 pub struct ParamSet<'w, 's, T> {
-    /// The tuple of the members' states. Its type is erased: with it, each function that has a set would have to bound the
+    /// Pointer to the tuple of the members' states. The type is erased: otherwise each function with a set would have to bound the
     /// items of its queries by `'static`.
     states: NonNull<()>,
     world: UnsafeWorldCell<'w>,
     state: PhantomData<&'s mut ()>,
-    /// Invariant: a subtype of `T` has another type of state.
+    /// Makes `T` invariant, because a subtype of `T` has another type of state.
     members: PhantomData<fn(T) -> T>,
 }
 
@@ -354,7 +355,7 @@ macro_rules! implement_set {
     ($($name:ident $index:tt $method:ident $ordinal:literal,)+) => {
         // SAFETY:
         // - each member declares the data that it accesses
-        // - only the member that was asked for last accesses data
+        // - only the member that was fetched last accesses data
         unsafe impl<$($name: SystemParam),+> SystemParam for ParamSet<'_, '_, ($($name,)+)> {
             type State = ($($name::State,)+);
             type Item<'w, 's> = ParamSet<'w, 's, ($($name,)+)>;
@@ -386,7 +387,7 @@ macro_rules! implement_set {
 
         impl<$($name: SystemParam),+> ParamSet<'_, '_, ($($name,)+)> {
             fn states(&mut self) -> &mut ($($name::State,)+) {
-                // SAFETY: `fetch` made the pointer of a state of this type, which is borrowed mutably as long as the set.
+                // SAFETY: `fetch` created the pointer from a state of this type, which is borrowed mutably as long as the set.
                 unsafe { self.states.cast().as_mut() }
             }
 
@@ -395,9 +396,9 @@ macro_rules! implement_set {
                 pub fn $method(&mut self) -> $name::Item<'_, '_> {
                     let world = self.world;
                     // SAFETY:
-                    // - the state was declared and prepared with the set's
-                    // - items of other members are gone, since they borrow the set mutably, and parameters outside of the
-                    //   set that conflict with this one were refused
+                    // - the state was declared and prepared together with the state of the set
+                    // - items of other members do not exist any more, because they borrow the set mutably, and parameters outside
+                    //   of the set that conflict with this one were refused
                     unsafe { $name::fetch(&mut self.states().$index, world) }
                 }
             )+

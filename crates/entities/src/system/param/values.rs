@@ -1,4 +1,4 @@
-//! Parameters that dereference to a value: resources, singletons, locals, struct systems and the update allocator.
+//! Parameters that dereference to a value: [`Res`], [`ResMut`], [`Single`], [`Local`], [`SystemData`] and [`UpdateAllocator`].
 
 use std::any::type_name;
 use std::fmt;
@@ -110,12 +110,12 @@ impl<T> DerefMut for ResMut<'_, T> {
 
 /// The item of the only entity that a query matches: a singleton.
 ///
-/// If no entity matches, or more than one, the system does not run, and the update reports A0104. An `Option<Single<D, F>>`
-/// is `None` without a match. A system that should wait for the entity says so with
+/// If no entity matches, or more than one, the system does not run, and the update reports A0104. An `Option<Single<D, F>>` is
+/// `None` if no entity matches. To skip the system without an error until the entity exists, use
 /// [`require`](crate::IntoSystem::require). Unity's `SystemAPI.GetSingleton`.
 ///
-/// In a [`ParamSet`](crate::ParamSet), other members can enable and disable components before the single is fetched. If the
-/// number of matches is not 1 by then, fetching it panics with A0136; an `Option<Single<D, F>>` is `None` without a match.
+/// In a [`ParamSet`](crate::ParamSet), other members can enable and disable components before the `Single` is fetched. If the
+/// number of matches is not 1 by then, fetching it panics with A0136. An `Option<Single<D, F>>` is `None` if no entity matches.
 ///
 /// # Examples
 ///
@@ -173,7 +173,7 @@ impl<'w, D: QueryData<Item<'w>: fmt::Debug>, F> fmt::Debug for Single<'w, D, F> 
 
 /// A value that a system keeps from one run to the next, and that no other code accesses.
 ///
-/// It starts as its default.
+/// The initial value is `T::default()`.
 ///
 /// # Examples
 ///
@@ -219,12 +219,13 @@ impl<T> DerefMut for Local<'_, T> {
 
 /// Shared access to the fields of a struct system, from another system.
 ///
-/// If the world has no such system, or it is being updated, the reading system does not run, and the update reports A0118.
+/// If the world has no system of this type, or the system is being updated, the reading system does not run, and the update reports
+/// A0118.
 ///
 /// # Where to put the data of systems
 ///
-/// A system has no entity. (In Unity each has one, hidden from queries, whose components others look up by the system's
-/// handle.) Data is placed where its readers can ask for it by type:
+/// A system has no entity. In Unity each system has an entity that is hidden from queries, and other systems look up its components
+/// by the system's handle. Here, store data where its readers can access it by type:
 ///
 /// | data of | place | access |
 /// |---|---|---|
@@ -234,7 +235,7 @@ impl<T> DerefMut for Local<'_, T> {
 /// | the saved, forked and inspected state | a component of one entity | [`Single<D>`](crate::Single), every query |
 /// | one or two frames | containers in the [`UpdateAllocator`](crate::UpdateAllocator) | systems that receive them |
 ///
-/// A fork of a world copies entities, and so singletons. It copies neither systems nor resources.
+/// A fork of a world copies entities, including singletons. It copies neither systems nor resources.
 ///
 /// # Examples
 ///
