@@ -93,7 +93,7 @@ pub(crate) const STEPS: &[Step] = &[
     },
     Step {
         name: "testrelease",
-        about: "runs the tests that `asan` leaves out, optimised and without debug assertions, as users ship",
+        about: "runs tests optimised and without debug assertions, as users ship: unit tests, tests with threads, and those that `asan` skips",
         heavy: true,
         own_build: None,
         run: testrelease::run,
@@ -107,7 +107,7 @@ pub(crate) const STEPS: &[Step] = &[
     },
     Step {
         name: "asan",
-        about: "runs the tests of crates with `unsafe` under AddressSanitizer, optimised, as users ship",
+        about: "runs the tests of crates with `unsafe` under AddressSanitizer, without debug assertions",
         heavy: true,
         own_build: Some(asan::BUILD),
         run: asan::run,
