@@ -32,6 +32,8 @@ pub(crate) fn run(workspace: &Workspace) -> Outcome {
                 "ASAN_OPTIONS",
                 "detect_leaks=1:allow_addr2line=1:allocator_may_return_null=1",
             )
+            // Only optimised code has vectorised loops.
+            .args(["--", "--skip", "vectorised::"])
     });
     Outcome::Tested(tests)
 }
