@@ -338,17 +338,21 @@ impl Sets {
         let place = set_key::<S>() % RECENT;
         match self.recent[place] {
             Some((recent, number)) if recent == id => Ok(number),
-            _ => self.look_up(id, place, |types| S::types(&mut |ty| types.push(ty))),
+            _ => {
+                let types_of = |types: &mut Vec<_>| S::types(&mut |ty| types.push(ty));
+                self.look_up(id, place, types_of).map_err(|error| *error)
+            }
         }
     }
 
+    // The error is boxed, so that the result is returned in registers.
     #[inline(never)]
     fn look_up(
         &mut self,
         id: TypeId,
         place: usize,
         types_of: fn(&mut Vec<ComponentType>),
-    ) -> Result<u32, EntityError> {
+    ) -> Result<u32, Box<EntityError>> {
         let number = match self.by_type.get(&id) {
             Some(&number) => number,
             None => {
