@@ -486,7 +486,7 @@ impl EntityManager {
     /// ids of another world (A0082).
     ///
     /// A command that fails changes nothing, even if it is for several entities. There are three exceptions, which may be applied
-    /// in part: functions, commands for several entities if memory is missing, and slices that name an entity twice in a strict
+    /// in part: functions, commands for several entities if there is no memory, and slices that name an entity twice in a strict
     /// world.
     ///
     /// # Panics

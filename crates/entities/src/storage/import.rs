@@ -195,7 +195,7 @@ impl<'d, 'f> ImportPlan<'d, 'f> {
     ///
     /// # Panics
     ///
-    /// If a type cannot be duplicated.
+    /// Panics if a type cannot be duplicated.
     pub(crate) fn copy_all(mut self, source: &Storage) -> Result<Imported, OutOfMemory> {
         let mut copies = Vec::new();
         for step in &self.steps {

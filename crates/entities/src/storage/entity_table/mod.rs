@@ -113,7 +113,7 @@ impl EntityTable {
     ///
     /// # Panics
     ///
-    /// If there is not enough [room](Self::room).
+    /// Panics if there is not enough [room](Self::room).
     #[inline]
     #[track_caller]
     pub(crate) fn require(&self, count: usize) {
@@ -180,7 +180,7 @@ impl EntityTable {
     ///
     /// # Panics
     ///
-    /// If there is no [room](Self::room).
+    /// Panics if there is no [room](Self::room).
     #[inline]
     #[track_caller]
     pub(crate) fn allocate(&mut self, location: Location) -> Entity {
@@ -238,7 +238,7 @@ impl EntityTable {
     ///
     /// # Panics
     ///
-    /// If there is not enough [room](Self::room). In that case no entity is created.
+    /// Panics if there is not enough [room](Self::room). In that case no entity is created.
     #[track_caller]
     pub(crate) fn allocate_rows(
         &mut self,

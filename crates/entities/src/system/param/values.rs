@@ -232,7 +232,7 @@ impl<T> DerefMut for Local<'_, T> {
 /// | one function | [`Local<T>`](crate::Local) | the function |
 /// | one struct | its fields | `SystemData`, shared; [`World::system`](crate::World::system) and [`World::system_mut`](crate::World::system_mut) |
 /// | several systems | a resource | [`Res<T>`](crate::Res), [`ResMut<T>`](crate::ResMut) |
-/// | the saved, forked and inspected state | a component of one entity | [`Single<D>`](crate::Single), every query |
+/// | the state that forks copy and tools inspect | a component of one entity | [`Single<D>`](crate::Single), every query |
 /// | one or two frames | containers in the [`UpdateAllocator`](crate::UpdateAllocator) | systems that receive them |
 ///
 /// A fork of a world copies entities, including singletons. It copies neither systems nor resources.
