@@ -32,7 +32,7 @@ impl CommandRecorder {
     ///
     /// # Panics
     ///
-    /// At playback, if the query is invalid: see [`EntityManager::query_mut`](crate::EntityManager::query_mut).
+    /// Playback panics if the query is invalid: see [`EntityManager::query_mut`](crate::EntityManager::query_mut).
     ///
     /// # Examples
     ///

@@ -479,7 +479,8 @@ struct GetMany<'l, 'w, D> {
     of: PhantomData<fn() -> D>,
 }
 
-/// Number of entities whose values are prefetched ahead of the current one. The slots of as many more entities are prefetched.
+/// Number of entities whose values are prefetched ahead of the returned item. Slots are prefetched for twice this number of
+/// entities.
 const AHEAD: usize = 8;
 
 impl<'l, 'w, D: ColumnData> GetMany<'l, 'w, D> {

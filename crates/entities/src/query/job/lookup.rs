@@ -551,8 +551,8 @@ impl<D, M> fmt::Debug for JobLookupView<'_, D, M> {
     }
 }
 
-/// Number of entities whose values are prefetched before the first item is returned. The slots of as many more entities are
-/// prefetched.
+/// Number of entities whose values are prefetched ahead of the returned item. Slots are prefetched for twice this number of
+/// entities.
 const AHEAD: usize = 16;
 
 /// Ring buffers of [`get_many`](JobLookupView::get_many).

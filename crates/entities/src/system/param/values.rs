@@ -112,7 +112,7 @@ impl<T> DerefMut for ResMut<'_, T> {
 ///
 /// If no entity matches, or more than one, the system does not run, and the update reports A0104. An `Option<Single<D, F>>` is
 /// `None` if no entity matches. To skip the system without an error until the entity exists, use
-/// [`require`](crate::IntoSystem::require). Unity's `SystemAPI.GetSingleton`.
+/// [`require`](crate::IntoSystem::require). This is Unity's `SystemAPI.GetSingleton`.
 ///
 /// In a [`ParamSet`](crate::ParamSet), other members can enable and disable components before the `Single` is fetched. If the
 /// number of matches is not 1 by then, fetching it panics with A0136. An `Option<Single<D, F>>` is `None` if no entity matches.
