@@ -311,7 +311,7 @@ impl<T: Hash + Eq, S: BuildHasher> Set<T, S> {
         self.map.remove(value).is_some()
     }
 
-    /// Sets the capacity to `capacity` values or a little more, and frees the memory beyond that.
+    /// Sets the capacity to `capacity` values, rounded up to the next table size, and frees the memory beyond that.
     ///
     /// # Errors
     ///

@@ -188,7 +188,8 @@ impl<K: Hash + Eq, V, S: BuildHasher> KeyTable<K, V, S> {
         self.try_reserve_with(additional, |hasher, key| hasher.hash_one(key))
     }
 
-    /// Sets the capacity to `wanted` keys or a little more, and frees the memory beyond that.
+    /// Sets the capacity to `wanted` keys, rounded up to the next number of buckets, and frees the
+    /// memory beyond that.
     pub(crate) fn set_capacity(&mut self, wanted: usize) -> Result<(), CapacityError> {
         let length = self.pairs.len();
         if wanted < length {

@@ -97,7 +97,7 @@ impl Arena {
         self.blocks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Searches all blocks for memory, and makes a new block if none has room.
+    /// Searches all blocks for memory, and creates a block if none has room.
     #[cold]
     #[inline(never)]
     fn allocate_slowly(&self, layout: Layout) -> Option<NonNull<u8>> {

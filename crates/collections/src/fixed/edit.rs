@@ -182,7 +182,7 @@ impl<const N: usize> FixedString<N> {
 
     /// Replaces every occurrence of a text by another one, or none if the result does not fit.
     ///
-    /// Finds the same occurrences as `str::replace`, which makes a `String` instead.
+    /// Finds the same occurrences as `str::replace`, which returns a `String` instead.
     ///
     /// # Errors
     ///

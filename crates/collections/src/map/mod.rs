@@ -273,7 +273,7 @@ impl<K, V, S> Map<K, V, S> {
 }
 
 impl<K: Hash + Eq, V, S: BuildHasher> Map<K, V, S> {
-    /// Sets the capacity to `capacity` keys or a little more, and frees the memory beyond that.
+    /// Sets the capacity to `capacity` keys, rounded up to the next table size, and frees the memory beyond that.
     ///
     /// # Errors
     ///
