@@ -52,7 +52,7 @@ const MAX_ENTITIES: usize = 50_000_000;
 ///
 /// # Errors
 ///
-/// A sentence that describes the mistake.
+/// Returns a sentence that describes the mistake.
 pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, String> {
     let mut arguments = arguments.into_iter();
     let mut words = Vec::new();

@@ -27,7 +27,7 @@ const HEIGHT: usize = 100;
 /// Number of steps after which a point counts as a member of the set.
 const LIMIT: u8 = 200;
 
-/// Target of the camera, and zoom per frame.
+/// Point of the plane that the camera approaches.
 const TARGET: (f64, f64) = (-0.7453, 0.1127);
 const ZOOM_PER_FRAME: f64 = 0.99;
 

@@ -28,7 +28,8 @@ impl Control {
         self.paused
     }
 
-    /// Returns whether to quit or to step without waiting for the end of the frame's time.
+    /// Returns whether the view continues without waiting for the end of the frame's time: to quit,
+    /// or to run a single step.
     pub(super) fn is_waited_for(&self) -> bool {
         self.quits || self.steps > 0
     }
