@@ -41,7 +41,7 @@ struct View {
 }
 
 impl View {
-    /// The set down to just below its middle: the lower rows cost much more.
+    /// The first view: the set from its top to just below its middle. The lower rows cost much more than the upper ones.
     const FIRST: Self = Self { left: -2.1, right: 0.7, top: 1.3, bottom: -0.1 };
 
     fn closer(self) -> Self {

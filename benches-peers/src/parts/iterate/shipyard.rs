@@ -81,7 +81,7 @@ pub(super) fn frag_iter(cell: Cell) -> Reading {
     })
 }
 
-/// Measures the same number of combinations of components, because shipyard has no archetypes.
+/// Measures a query in a world with `alive` combinations of components. shipyard has no archetypes.
 pub(super) fn query(cell: Cell, alive: usize) -> Reading {
     fn spawn<M: Mark + Component>(world: &mut World) {
         world.bulk_add_entity((0..FRAGMENT).map(|index| (A(index as f32), M::new(0.0))));

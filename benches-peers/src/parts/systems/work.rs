@@ -67,8 +67,8 @@ pub(super) fn any_row(
     row([position.0, velocity].iter().flat_map(Vec3::to_array).chain(rest))
 }
 
-/// A recording target of one thread. Two of them share no cache line, like those of two systems or two threads, which are allocated
-/// separately.
+/// A value that one thread records to. Two such values share no cache line, as if they were allocated separately for two systems
+/// or threads.
 #[derive(Default)]
 #[repr(align(128))]
 pub(super) struct Apart<T>(pub(super) T);

@@ -44,7 +44,7 @@ impl Control {
         is_step
     }
 
-    /// Handles the keys of the gallery. Returns the action for the sample otherwise.
+    /// Handles a key of the gallery. For other keys, returns the action for the sample.
     pub(super) fn press(&mut self, event: KeyEvent) -> Option<Action> {
         if event.kind == KeyEventKind::Release {
             return None;
