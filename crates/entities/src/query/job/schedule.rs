@@ -363,7 +363,7 @@ impl<D: QueryData, W: QueryData + 'static, X: JobData, L: MarksLate> Task<'_, D,
 impl<'w, D: ParallelData + 'static, X: JobData> QueryJobWith<'w, D, X> {
     /// Schedules a job on one thread, which calls the function for each entity, in the order of the chunks.
     ///
-    /// The function receives the captures as any job on one thread does: each container as a whole, also if it is written.
+    /// The function receives the captures as any job on one thread does: each container as a whole, even if it is written.
     ///
     /// # Panics
     ///
@@ -800,7 +800,7 @@ impl Default for DeclaredJob {
 impl DeclaredJob {
     /// Calls a function that declares the captures of a job over a query with this plan.
     fn declare(&self, plan: &Plan, declare: impl FnOnce()) {
-        /// Resets the pointer when it is dropped, also if the function panics.
+        /// Resets the pointer when it is dropped, even if the function panics.
         struct Declaring<'a>(&'a DeclaredJob);
 
         impl Drop for Declaring<'_> {

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! A new entity gets the index that was freed last or, if no index is free, the first fresh one. So the ids depend only on the
-//! sequence of calls. The version of a slot increases when its entity is destroyed, also if the table is cleared.
+//! sequence of calls. The version of a slot increases when its entity is destroyed, and when the table is cleared.
 //!
 //! **Copy on write.** A fork shares all pages, and both tables mark them as shared. A write to a marked page copies the page if
 //! it is still shared. Reads are not affected.
