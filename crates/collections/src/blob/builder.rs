@@ -324,8 +324,8 @@ impl<T: BlobData> BlobBuilder<T> {
         if place.builder != self.id {
             return Err(BlobError::ForeignPlace { value: type_name::<P>() });
         }
-        // SAFETY: this builder made the place when it placed a `P` there; no other builder has its
-        // number.
+        // SAFETY: there is a `P` at the place: this builder returned the place when it stored the
+        // `P` there, and no other builder has its number.
         let key = unsafe { self.pieces.locate(place.piece, place.offset, field) };
         key.ok_or(BlobError::NotAField { value: type_name::<P>(), field: type_name::<F>() })
     }

@@ -113,8 +113,8 @@ pub trait BlobVisitor {
 
 macro_rules! numbers {
     ($($number:ident),+) => {$(
-        // SAFETY: a number, for which any bits are a value; it has no cells, pointers or
-        // destructor.
+        // SAFETY: `visit` reports the type as a number, for which any bits are a value. It has no
+        // cells, pointers or destructor.
         unsafe impl BlobData for $number {
             fn visit<V: BlobVisitor>(visitor: &mut V) {
                 visitor.bits::<Self>(stringify!($number));
@@ -132,7 +132,8 @@ unsafe impl BlobData for bool {
     }
 }
 
-// SAFETY: reported as a `char`, which is a scalar value; it has no cells, pointers or destructor.
+// SAFETY: `visit` reports the type as a `char`, and any bytes that are valid for a `char` are one.
+// It has no cells, pointers or destructor.
 unsafe impl BlobData for char {
     fn visit<V: BlobVisitor>(visitor: &mut V) {
         visitor.character();

@@ -202,8 +202,8 @@ unsafe impl<R: Row> ParallelJobData for ColumnsWrite<'_, R> {
         if batch.range.end > length {
             too_short(batch.range.start, batch.range.end, length, held.label());
         }
-        // SAFETY: inside the columns. No other job uses them, since the declared access passed the
-        // check, and no other batch has one of these indices.
+        // SAFETY: the range is inside the columns. No other job uses them, since the declared access passed the check, and no
+        // other batch has one of these indices.
         unsafe { R::part_mut(storage, batch.range.clone()) }
     }
 

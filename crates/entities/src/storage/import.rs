@@ -179,7 +179,7 @@ impl<'d, 'f> ImportPlan<'d, 'f> {
                 imported.note(target, rows);
             }
             // SAFETY: the values of the rows were moved. Their entities are freed here or, if everything is moved, with all
-            // others at the end.
+            // others at the end. The chunks of the source are unshared.
             left.extend(unsafe { remove_moved(source, step) });
         }
         if is_everything {
