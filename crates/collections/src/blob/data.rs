@@ -125,7 +125,8 @@ macro_rules! numbers {
 
 numbers!(u8, u16, u32, u64, u128, i8, i16, i32, i64, i128, f32, f64);
 
-// SAFETY: reported as a `bool`, which is 0 or 1; it has no cells, pointers or destructor.
+// SAFETY: `visit` reports the type as a `bool`, which is 0 or 1. It has no cells, pointers or
+// destructor.
 unsafe impl BlobData for bool {
     fn visit<V: BlobVisitor>(visitor: &mut V) {
         visitor.boolean();
