@@ -176,7 +176,7 @@ fn command(words: &[String], options: &[&str], mut show: Show) -> Result<Command
     }
 }
 
-/// Rejects combinations of options that conflict, with a sentence.
+/// Checks the options. Returns a sentence for the user if they conflict, or do not fit the sample.
 fn check(show: &Show) -> Result<(), String> {
     let name = show.sample.name;
     match (&show.sample.kind, show.entities) {

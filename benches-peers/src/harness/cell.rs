@@ -212,7 +212,7 @@ fn repeat(mut operation: impl FnMut()) -> Vec<f64> {
         start.elapsed()
     };
 
-    // The quickest trial sets the number, so an interrupted trial has no effect.
+    // The fastest trial sets the number, so an interrupted trial has no effect.
     let mut repetitions = 1;
     let warm = Instant::now();
     while warm.elapsed() < WARM_UP {
@@ -292,7 +292,7 @@ fn cpu_time() -> Duration {
 
 /// Returns the bytes of private memory of this process: heap, stacks and anonymous maps, without its code.
 ///
-/// The kernel adds them up page by page on request; the quicker counts of `/proc/self/statm` lag.
+/// The kernel adds them up page by page on request. The counts of `/proc/self/statm` are faster to read, but lag behind.
 fn resident() -> u64 {
     let rollup = std::fs::read_to_string("/proc/self/smaps_rollup").expect("Linux tells it");
     let kibibytes = rollup.lines().find_map(|line| {

@@ -61,17 +61,17 @@ pub(super) fn read_back() -> u64 {
     black_box(key(OPERATIONS / 3))
 }
 
-/// Condenses elements, to the bit, including their order.
+/// Returns a hash of the elements that depends on their order.
 pub(super) fn in_order(elements: impl Iterator<Item = u64>) -> u64 {
     elements.fold(0xcbf2_9ce4_8422_2325, |hash, word| (hash ^ word).wrapping_mul(0x100_0000_01b3))
 }
 
-/// Condenses elements, to the bit, in any order.
+/// Returns a hash of the elements that does not depend on their order.
 pub(super) fn in_any_order(elements: impl Iterator<Item = u64>) -> u64 {
     elements.fold(0, |sum, element| sum.wrapping_add(key(element + 1)))
 }
 
-/// Condenses a map, to the bit, in any order.
+/// Returns a hash of the pairs of a map that does not depend on their order.
 pub(super) fn map_result(pairs: impl Iterator<Item = (u64, u64)>) -> u64 {
     pairs.fold(0, |sum, (key, value)| sum.wrapping_add(self::key(key ^ self::key(value + 1))))
 }

@@ -18,7 +18,7 @@ pub(super) const FRAGMENT: usize = 20;
 const PASSES: usize = 1_000;
 /// Number of entities of the case of heavy work.
 pub(super) const HEAVY: usize = 1_000;
-/// Number of inversions of the matrix of each entity of the case of heavy work.
+/// Number of times that the case of heavy work inverts each entity's matrix.
 const INVERSIONS: usize = 100;
 /// Length of the runs of enabled and of disabled entities in `enabled_runs_1m`.
 pub(super) const RUN: usize = 1_000;
@@ -27,8 +27,8 @@ const CHANGED: usize = MILLION / 100;
 /// Rows per batch where a subject takes a batch size: 64 batches of a million.
 pub(super) const BATCH: usize = MILLION / 64;
 
-/// Sets rayon up with two threads, one of which is this one. That is quicker for anything this thread waits for, and applies to the
-/// whole process.
+/// Sets up rayon's pool of the process with two threads, one of which is the calling thread. Calls that this thread waits for are
+/// faster with this pool than with two other threads.
 pub(super) fn two_threads() {
     let pool = ThreadPoolBuilder::new().num_threads(2).use_current_thread();
     pool.build_global().expect("it is the only pool of the process");

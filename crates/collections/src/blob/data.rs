@@ -191,7 +191,7 @@ pub(super) const fn check_target<T: BlobData>() {
     }
 }
 
-/// Returns whether any bytes are a value of `T`, without padding and pointers.
+/// Returns whether all bit patterns are valid values of `T`, and `T` has no padding and no pointers.
 pub(super) fn is_plain<T: BlobData>() -> bool {
     let mut survey = Survey { plain: true, bytes: 0 };
     T::visit(&mut survey);
