@@ -17,7 +17,7 @@ use crate::native::{Growable, Native, labelled_as};
 
 /// Growable text: a `String` with an allocator, for jobs.
 ///
-/// It is UTF-8, and read as a `str`. Jobs access a [`NativeText`] as this type.
+/// The text is UTF-8, and can be read as a `str`. Jobs access a [`NativeText`] as this type.
 ///
 /// A reader borrows the text, so it cannot be changed meanwhile:
 ///
@@ -63,7 +63,7 @@ pub type NativeText = Native<Text>;
 labelled_as!(Text, NativeText);
 
 impl Text {
-    /// Makes an empty text, without allocating.
+    /// Creates an empty text, without allocating.
     ///
     /// # Examples
     ///
@@ -74,7 +74,7 @@ impl Text {
         Self { bytes: List::new() }
     }
 
-    /// Makes an empty text that uses the allocator.
+    /// Creates an empty text that uses the allocator.
     ///
     /// # Examples
     ///
@@ -86,11 +86,11 @@ impl Text {
         Self { bytes: List::new_in(allocator) }
     }
 
-    /// Makes an empty text with room for `capacity` bytes.
+    /// Creates an empty text with room for `capacity` bytes.
     ///
     /// # Panics
     ///
-    /// Panics with code A0017 if there is no memory for them.
+    /// Panics with code A0017 if there is no memory.
     ///
     /// # Examples
     ///
@@ -102,11 +102,11 @@ impl Text {
         Self { bytes: List::with_capacity(capacity) }
     }
 
-    /// Makes an empty text with room for `capacity` bytes, in the allocator's memory.
+    /// Creates an empty text with room for `capacity` bytes, in the allocator's memory.
     ///
     /// # Panics
     ///
-    /// Panics with code A0017 if there is no memory for them.
+    /// Panics with code A0017 if there is no memory.
     ///
     /// # Examples
     ///
@@ -119,7 +119,7 @@ impl Text {
         Self { bytes: List::with_capacity_in(capacity, allocator) }
     }
 
-    /// Makes a text of UTF-8 bytes.
+    /// Creates a text of UTF-8 bytes.
     ///
     /// # Errors
     ///
@@ -127,7 +127,7 @@ impl Text {
     ///
     /// # Panics
     ///
-    /// Panics with code A0017 if there is no memory for them.
+    /// Panics with code A0017 if there is no memory.
     ///
     /// # Examples
     ///
@@ -155,7 +155,7 @@ impl Text {
         unsafe { str::from_utf8_unchecked(&self.bytes) }
     }
 
-    /// Returns the capacity, in bytes, including the existing ones.
+    /// Returns the number of bytes that fit without reallocation, including the existing bytes.
     ///
     /// # Examples
     ///
@@ -177,11 +177,11 @@ impl Text {
         self.bytes.allocator()
     }
 
-    /// Makes room for `additional` more bytes.
+    /// Reserves room for `additional` more bytes.
     ///
     /// # Errors
     ///
-    /// Returns an error, and changes nothing, if there is no memory for them.
+    /// Returns an error, and changes nothing, if there is no memory.
     ///
     /// # Examples
     ///
@@ -194,11 +194,11 @@ impl Text {
         self.bytes.try_reserve(additional)
     }
 
-    /// Makes room for `additional` more bytes.
+    /// Reserves room for `additional` more bytes.
     ///
     /// # Panics
     ///
-    /// Panics with code A0017 if there is no memory for them.
+    /// Panics with code A0017 if there is no memory.
     ///
     /// # Examples
     ///
@@ -235,7 +235,7 @@ impl Text {
     ///
     /// # Panics
     ///
-    /// Panics with code A0017 if the text has to grow and there is no memory for it.
+    /// Panics with code A0017 if the text has to grow and there is no memory.
     ///
     /// # Examples
     ///
@@ -253,7 +253,7 @@ impl Text {
     ///
     /// # Panics
     ///
-    /// Panics with code A0017 if the text has to grow and there is no memory for it.
+    /// Panics with code A0017 if the text has to grow and there is no memory.
     ///
     /// # Examples
     ///
@@ -271,7 +271,7 @@ impl Text {
     ///
     /// # Errors
     ///
-    /// Returns an error, and changes nothing, if the text has to grow and there is no memory for it.
+    /// Returns an error, and changes nothing, if the text has to grow and there is no memory.
     ///
     /// # Examples
     ///
@@ -293,7 +293,7 @@ impl Text {
     ///
     /// # Panics
     ///
-    /// Panics with code A0017 if the text has to grow and there is no memory for it.
+    /// Panics with code A0017 if the text has to grow and there is no memory.
     ///
     /// # Examples
     ///
@@ -492,7 +492,7 @@ impl Extend<char> for Text {
     }
 }
 
-/// Writing fails, and changes nothing, if there is no memory for it.
+/// Writing fails, and changes nothing, if there is no memory.
 impl fmt::Write for Text {
     fn write_str(&mut self, string: &str) -> fmt::Result {
         self.try_push_str(string).map_err(|_| fmt::Error)
@@ -553,7 +553,7 @@ impl fmt::Debug for Text {
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct InvalidUtf8 {
-    /// Number of bytes that are text.
+    /// Number of leading bytes that are valid UTF-8.
     pub valid_up_to: usize,
 }
 

@@ -32,8 +32,8 @@ pub struct CommandRecorder {
     pub(super) lane: u32,
     /// Number of entities that the commands create.
     pub(super) created: u32,
-    /// Reserved ids of created entities, in order of creation. Null for entities without a reserved id. Entities after the last
-    /// element have none either.
+    /// Reserved ids of created entities, in order of creation. Null for entities without a reserved id. The list may be shorter
+    /// than the list of created entities: the last entities then have no reserved id.
     pub(super) ids: Vec<Entity>,
     /// Sort keys, each with the index of the first run that has it. Runs before the first element have [`NO_KEY`].
     pub(super) keys: Vec<(usize, u64)>,
@@ -162,7 +162,7 @@ pub(super) fn too_many_entities() -> ! {
 ///
 /// As a parameter of a system, it records commands that are applied right after the system has run, so that the next system sees
 /// their effect. If the system fails, its commands are discarded. [`CommandsAt`](crate::CommandsAt) records commands that are
-/// applied at a later point, and records in jobs. Unity's `PostUpdateCommands`.
+/// applied at a later point, and records in jobs. This is Unity's `PostUpdateCommands`.
 ///
 /// # Examples
 ///
@@ -206,7 +206,7 @@ impl<'w> Commands<'w> {
     ///
     /// # Panics
     ///
-    /// In the cases of [`CommandRecorder::spawn`].
+    /// Panics in the cases of [`CommandRecorder::spawn`].
     ///
     /// # Examples
     ///
@@ -238,7 +238,7 @@ impl<'w> Commands<'w> {
     ///
     /// # Panics
     ///
-    /// In the cases of [`CommandRecorder::spawn`].
+    /// Panics in the cases of [`CommandRecorder::spawn`].
     ///
     /// # Examples
     ///
@@ -265,7 +265,7 @@ impl<'w> Commands<'w> {
     ///
     /// # Panics
     ///
-    /// In the cases of [`CommandRecorder::spawn`].
+    /// Panics in the cases of [`CommandRecorder::spawn`].
     ///
     /// # Examples
     ///
@@ -296,7 +296,7 @@ impl<'w> Commands<'w> {
     ///
     /// # Panics
     ///
-    /// In the cases of [`CommandRecorder::spawn`].
+    /// Panics in the cases of [`CommandRecorder::spawn`].
     #[track_caller]
     pub fn create(&mut self, archetype: Archetype) -> Entity {
         self.recorder.create(archetype);
@@ -307,7 +307,7 @@ impl<'w> Commands<'w> {
     ///
     /// # Panics
     ///
-    /// In the cases of [`CommandRecorder::spawn`].
+    /// Panics in the cases of [`CommandRecorder::spawn`].
     #[track_caller]
     pub fn create_many(&mut self, archetype: Archetype, count: usize) -> &[Entity] {
         self.recorder.create_many(archetype, count);
@@ -318,7 +318,7 @@ impl<'w> Commands<'w> {
     ///
     /// # Panics
     ///
-    /// In the cases of [`CommandRecorder::spawn`].
+    /// Panics in the cases of [`CommandRecorder::spawn`].
     ///
     /// # Examples
     ///
@@ -346,7 +346,7 @@ impl<'w> Commands<'w> {
     ///
     /// # Panics
     ///
-    /// In the cases of [`CommandRecorder::spawn`].
+    /// Panics in the cases of [`CommandRecorder::spawn`].
     #[track_caller]
     pub fn instantiate_many(&mut self, source: Entity, count: usize) -> &[Entity] {
         self.recorder.instantiate_many(source, count);

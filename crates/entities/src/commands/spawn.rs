@@ -20,7 +20,7 @@ impl CommandRecorder {
     ///
     /// # Panics
     ///
-    /// With A0083 if the commands of a lane create more than sixteen million entities before the buffer is played.
+    /// Panics with A0083 if the commands of a lane create more than sixteen million entities before the buffer is played.
     // Always inlined: a call would copy the set once more.
     #[inline(always)]
     #[track_caller]
@@ -34,7 +34,7 @@ impl CommandRecorder {
     ///
     /// # Panics
     ///
-    /// In the cases of [`spawn`](Self::spawn).
+    /// Panics in the cases of [`spawn`](Self::spawn).
     ///
     /// # Examples
     ///
@@ -65,7 +65,7 @@ impl CommandRecorder {
     ///
     /// # Panics
     ///
-    /// In the cases of [`spawn`](Self::spawn).
+    /// Panics in the cases of [`spawn`](Self::spawn).
     ///
     /// # Examples
     ///
@@ -102,7 +102,7 @@ impl CommandRecorder {
     ///
     /// # Panics
     ///
-    /// In the cases of [`spawn`](Self::spawn).
+    /// Panics in the cases of [`spawn`](Self::spawn).
     ///
     /// # Examples
     ///
@@ -130,7 +130,7 @@ impl CommandRecorder {
     ///
     /// # Panics
     ///
-    /// In the cases of [`spawn`](Self::spawn).
+    /// Panics in the cases of [`spawn`](Self::spawn).
     #[track_caller]
     pub fn create_many(&mut self, archetype: Archetype, count: usize) -> Placeholders {
         let created = self.take_placeholders(count);
@@ -143,7 +143,7 @@ impl CommandRecorder {
     ///
     /// # Panics
     ///
-    /// In the cases of [`spawn`](Self::spawn).
+    /// Panics in the cases of [`spawn`](Self::spawn).
     ///
     /// # Examples
     ///
@@ -172,7 +172,7 @@ impl CommandRecorder {
     ///
     /// # Panics
     ///
-    /// In the cases of [`spawn`](Self::spawn).
+    /// Panics in the cases of [`spawn`](Self::spawn).
     #[track_caller]
     pub fn instantiate_many(&mut self, source: Entity, count: usize) -> Placeholders {
         let created = self.take_placeholders(count);

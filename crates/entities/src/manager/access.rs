@@ -23,7 +23,7 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// If the entity does not exist, or lacks the component.
+    /// Returns an error if the entity does not exist, or lacks the component.
     ///
     /// # Examples
     ///
@@ -60,7 +60,8 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// If the entity does not exist, or lacks the component. If the memory is shared with a fork and a copy cannot be allocated.
+    /// Returns an error if the entity does not exist, or lacks the component. Also returns an error if the memory is shared with
+    /// a fork and a copy cannot be allocated.
     ///
     /// # Examples
     ///
@@ -159,8 +160,8 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// If the entity does not exist, or lacks one of the components. In that case no component is replaced. If the memory is
-    /// shared with a fork and a copy cannot be allocated.
+    /// Returns an error if the entity does not exist, or lacks one of the components. In that case no component is replaced. Also
+    /// returns an error if the memory is shared with a fork and a copy cannot be allocated.
     ///
     /// # Examples
     ///
@@ -252,8 +253,8 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// If one of the entities does not exist, or they have different components. If the memory is shared with a fork and a copy
-    /// cannot be allocated.
+    /// Returns an error if one of the entities does not exist, or they have different components. Also returns an error if the
+    /// memory is shared with a fork and a copy cannot be allocated.
     ///
     /// # Examples
     ///
@@ -323,7 +324,7 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// If the entity does not exist, lacks the component, or the bytes cannot be read.
+    /// Returns an error if the entity does not exist, lacks the component, or the bytes cannot be read.
     ///
     /// # Examples
     ///
@@ -350,7 +351,7 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// If the entity does not exist, lacks the component, or the component is not a buffer.
+    /// Returns an error if the entity does not exist, lacks the component, or the component is not a buffer.
     ///
     /// # Examples
     ///
@@ -384,8 +385,8 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// If the entity does not exist or lacks the component, if its bytes cannot be written, or if the number of bytes differs. If
-    /// the memory is shared with a fork and a copy cannot be allocated.
+    /// Returns an error if the entity does not exist or lacks the component, if its bytes cannot be written, or if the number of
+    /// bytes differs. Also returns an error if the memory is shared with a fork and a copy cannot be allocated.
     pub fn set_bytes(
         &mut self,
         entity: Entity,
@@ -407,8 +408,9 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// If the entity does not exist, the bytes cannot be written, or the number of bytes differs. If the entity would be larger
-    /// than a chunk, or there is no memory. In a strict world, if the entity already has the component.
+    /// Returns an error if the entity does not exist, the bytes cannot be written, or the number of bytes differs. Also returns
+    /// an error if the entity would be larger than a chunk, or there is no memory. In a strict world, also returns an error if
+    /// the entity already has the component.
     pub fn add_bytes(
         &mut self,
         entity: Entity,
@@ -437,8 +439,8 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// If the entity does not exist, the entity would be larger than a chunk, or there is no memory. In a strict world, if the
-    /// entity already has the buffer.
+    /// Returns an error if the entity does not exist, the entity would be larger than a chunk, or there is no memory. In a strict
+    /// world, also returns an error if the entity already has the buffer.
     ///
     /// # Complexity
     ///
@@ -473,7 +475,7 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// If the entity does not exist, or lacks the buffer.
+    /// Returns an error if the entity does not exist, or lacks the buffer.
     ///
     /// # Examples
     ///
@@ -499,7 +501,8 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// If the entity does not exist, or lacks the buffer. If the memory is shared with a fork and a copy cannot be allocated.
+    /// Returns an error if the entity does not exist, or lacks the buffer. Also returns an error if the memory is shared with a
+    /// fork and a copy cannot be allocated.
     ///
     /// # Examples
     ///
@@ -562,7 +565,7 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// If the entity does not exist, or lacks the component.
+    /// Returns an error if the entity does not exist, or lacks the component.
     ///
     /// # Examples
     ///
@@ -589,7 +592,7 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// If the entity does not exist, or lacks the component.
+    /// Returns an error if the entity does not exist, or lacks the component.
     ///
     /// # Examples
     ///
@@ -621,7 +624,7 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// If the entity does not exist, or lacks the [chunk component](crate::PerChunk).
+    /// Returns an error if the entity does not exist, or lacks the [chunk component](crate::PerChunk).
     ///
     /// # Examples
     ///
@@ -652,7 +655,8 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// If the entity does not exist, or lacks the [chunk component](crate::PerChunk). The error returns the value.
+    /// Returns an error if the entity does not exist, or lacks the [chunk component](crate::PerChunk). The error returns the
+    /// value.
     ///
     /// # Complexity
     ///
@@ -719,7 +723,7 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// If the entity does not exist, lacks the component, or the component is not enableable.
+    /// Returns an error if the entity does not exist, lacks the component, or the component is not enableable.
     ///
     /// # Complexity
     ///
@@ -868,7 +872,7 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// If the entity does not exist, or lacks the component.
+    /// Returns an error if the entity does not exist, or lacks the component.
     ///
     /// # Examples
     ///
@@ -895,7 +899,7 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// If the entity does not exist, or lacks the component.
+    /// Returns an error if the entity does not exist, or lacks the component.
     pub fn is_type_enabled(&self, entity: Entity, ty: ComponentType) -> Result<bool, EntityError> {
         self.jobs.sync_for_enabled_read(ty);
         let Location { chunk, row } = self.locate(entity)?;

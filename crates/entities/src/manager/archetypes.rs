@@ -52,7 +52,7 @@ impl EntityManager {
     ///
     /// # Panics
     ///
-    /// If a type occurs twice, or an entity would be larger than a chunk.
+    /// Panics if a type occurs twice, or an entity would be larger than a chunk.
     ///
     /// # Examples
     ///
@@ -84,7 +84,7 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// If a type occurs twice, or an entity would be larger than a chunk.
+    /// Returns an error if a type occurs twice, or an entity would be larger than a chunk.
     ///
     /// # Examples
     ///
@@ -113,7 +113,7 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// If the entity does not exist.
+    /// Returns an error if the entity does not exist.
     ///
     /// # Examples
     ///
@@ -143,7 +143,7 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// If the archetype belongs to another world.
+    /// Returns an error if the archetype belongs to another world.
     ///
     /// # Examples
     ///
@@ -168,7 +168,7 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// If the archetype belongs to another world.
+    /// Returns an error if the archetype belongs to another world.
     ///
     /// # Examples
     ///
@@ -331,7 +331,7 @@ impl Sets {
     ///
     /// # Errors
     ///
-    /// If a type occurs twice.
+    /// Returns an error if a type occurs twice.
     #[inline]
     pub(crate) fn number_of<S: ComponentSet>(&mut self) -> Result<u32, EntityError> {
         let id = TypeId::of::<S>();
@@ -371,7 +371,7 @@ impl Sets {
     ///
     /// # Errors
     ///
-    /// If a type occurs twice.
+    /// Returns an error if a type occurs twice.
     pub(crate) fn number_of_types(&mut self, types: &[ComponentType]) -> Result<u32, EntityError> {
         if let Some(&number) = self.by_types.get(types) {
             return Ok(number);

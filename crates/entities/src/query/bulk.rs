@@ -23,7 +23,7 @@ impl QueryDescriptor {
     ///
     /// # Panics
     ///
-    /// For the reasons of [`EntityManager::copy_entities_from`].
+    /// Panics for the reasons of [`EntityManager::copy_entities_from`].
     ///
     /// # Examples
     ///

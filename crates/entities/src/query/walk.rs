@@ -346,7 +346,10 @@ impl<'w> Walk<'w> {
         // alive. If the chunk is shared, no data was fetched from it: a chunk that was entered before is unshared.
         unsafe { self.prepare::<D>(number)? };
         let place = self.all_chunks().at(number);
-        // SAFETY: the places are those of the chunk's archetype, and `prepare` has unshared the chunk if the data can be written.
+        // SAFETY: the places are those of the match, which belongs to a query of this data. The chunk belongs to the archetype of
+        // the match, and exists while the world is borrowed. `prepare` has unshared it if the data can be written. Jobs that use
+        // the versions of the written columns have completed, and the versions of other columns are written out before a job uses
+        // them.
         let (fetch, chunk) = unsafe { self.open::<D>(&found.places, place) };
         Ok((fetch, place, chunk.len))
     }

@@ -199,7 +199,7 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
     ///
     /// # Panics
     ///
-    /// With the error's code if the job was not scheduled.
+    /// Panics with the error's code if the job was not scheduled.
     #[track_caller]
     fn record(&self, name: &'static str, scheduled: Result<JobHandle, ScheduleError>) -> JobHandle {
         match scheduled {
@@ -236,7 +236,7 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
     ///
     /// # Panics
     ///
-    /// With the codes of [`QueryJob`].
+    /// Panics with the codes of [`QueryJob`].
     ///
     /// # Examples
     ///
@@ -266,7 +266,7 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
     ///
     /// # Panics
     ///
-    /// With the codes of [`QueryJob`].
+    /// Panics with the codes of [`QueryJob`].
     ///
     /// # Examples
     ///
