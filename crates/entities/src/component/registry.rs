@@ -9,6 +9,7 @@ use std::sync::{LazyLock, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWri
 
 use ancho_collections::FixedState;
 
+use crate::debug_as_display::debug_as_display;
 use super::info::TypeSlot;
 use super::{RuntimeType, TypeInfo};
 
@@ -155,7 +156,7 @@ pub(super) fn find(name: &str) -> Option<&'static TypeInfo> {
 /// let refused = ComponentType::register(RuntimeType::new("mod::Fuel", 8, 8)).unwrap_err();
 /// assert!(refused.to_string().starts_with("A0062: "));
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RegisterError {
     /// A0062: another type has the same name, or a name with the same hash.
@@ -211,3 +212,5 @@ impl fmt::Display for RegisterError {
 }
 
 impl Error for RegisterError {}
+
+debug_as_display!(RegisterError);
