@@ -113,7 +113,10 @@ impl FixedRateSimple {
     /// If the number is not positive and finite.
     #[track_caller]
     pub fn new(timestep: f64) -> Self {
-        Self::try_new(timestep).unwrap_or_else(|refused| panic!("{refused}"))
+        match Self::try_new(timestep) {
+            Ok(rate) => rate,
+            Err(error) => panic!("{error}"),
+        }
     }
 
     /// Creates a manager like [`new`](Self::new), or returns an error.
@@ -189,7 +192,10 @@ impl FixedRateCatchUp {
     /// If the number is not positive and finite.
     #[track_caller]
     pub fn new(timestep: f64) -> Self {
-        Self::try_new(timestep).unwrap_or_else(|refused| panic!("{refused}"))
+        match Self::try_new(timestep) {
+            Ok(rate) => rate,
+            Err(error) => panic!("{error}"),
+        }
     }
 
     /// Creates a manager like [`new`](Self::new), or returns an error.
