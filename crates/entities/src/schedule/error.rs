@@ -8,6 +8,7 @@ use ancho_jobs::JobFailed;
 
 use super::order::OrderError;
 use crate::commands::CommandError;
+use crate::debug_as_display::debug_as_display;
 use crate::error::EntityError;
 use crate::storage::OutOfMemory;
 use crate::time::TimeError;
@@ -18,14 +19,14 @@ use crate::time::TimeError;
 pub type SystemResult = Result<(), Box<dyn Error + Send + Sync>>;
 
 /// Error of an operation on a system.
-#[derive(Debug, PartialEq)]
+#[derive(PartialEq)]
 #[non_exhaustive]
 pub enum SystemError {
-    /// A0100, A0101, A0102: two parameters of a system conflict.
+    /// A0100, A0101, A0102: two parameters of a system conflict. A0070, A0086: a query of the system is invalid.
     Parameters {
         /// The name of the system.
         system: String,
-        /// The message of the conflict.
+        /// The message of the conflict, or of the query's error.
         conflict: String,
     },
     /// A0108: the world does not have the system.
@@ -66,11 +67,11 @@ pub enum SystemError {
         /// The name of the option.
         what: &'static str,
     },
-    /// A0112: `on_create` failed, and the system was not added.
+    /// A0112: `on_create` of a struct failed, or a parameter of a function panicked when it was created. The system was not added.
     NotCreated {
         /// The name of the system.
         system: String,
-        /// The message of the error or panic.
+        /// What failed, and the message of the error or panic.
         reason: String,
     },
     /// A0114: the world does not have the command point.
@@ -154,10 +155,9 @@ impl fmt::Display for SystemError {
                 "A0097: `{what}` cannot be used for `{system}`: it is a patch, which runs after every other system; \
                  remove `{what}` or `patch`"
             ),
-            Self::NotCreated { system, reason } => write!(
-                f,
-                "A0112: system `{system}` was not added, because `on_create` failed: {reason}"
-            ),
+            Self::NotCreated { system, reason } => {
+                write!(f, "A0112: system `{system}` was not added, because {reason}")
+            }
             Self::NoSuchPoint { point } => no_such_point(point).fmt(f),
             Self::AlreadyThere { system } => write!(
                 f,
@@ -291,7 +291,7 @@ impl SystemFault {
 /// assert_eq!(errors.to_string(), "A0106: system `engine` failed: no fuel");
 /// assert_eq!(errors.iter().next().unwrap().system(), "engine");
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct UpdateError {
     pub(crate) system: Arc<str>,
     pub(crate) fault: SystemFault,
@@ -399,8 +399,10 @@ impl fmt::Display for UpdateError {
 
 impl Error for UpdateError {}
 
+debug_as_display!(SystemError, UpdateError, UpdateErrors);
+
 /// All errors of an update, in the order in which they occurred. The other systems ran.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct UpdateErrors(pub(crate) Vec<UpdateError>);
 
 impl UpdateErrors {
