@@ -262,7 +262,8 @@ impl World {
         name: &Arc<str>,
     ) -> (SystemId, Option<Box<dyn ErasedSystem>>) {
         let SystemBuilder { kind, type_id, requirements, before, after, .. } = builder;
-        let SystemBuilder { first, last, enabled, is_patch, unsorted, rate, .. } = builder;
+        let SystemBuilder { first, last, enabled, stops_on_error, .. } = builder;
+        let SystemBuilder { is_patch, unsorted, rate, .. } = builder;
         let (kind, point, system) = match kind {
             BuilderKind::Function(system) => (SystemKind::Function, None, Some(system)),
             BuilderKind::Struct(system) => (SystemKind::Struct, None, Some(system)),
@@ -277,6 +278,7 @@ impl World {
         flags.set(Flags::GROUP, kind == SystemKind::Group);
         flags.set(Flags::POINT, point.is_some());
         flags.set(Flags::PATCH, is_patch);
+        flags.set(Flags::STOPS_ON_ERROR, stops_on_error);
         let created = self.systems.created;
         self.systems.created += 1;
         let record = Record {
@@ -293,6 +295,7 @@ impl World {
             point,
             children: Children { sorts: !unsorted, rate, ..Children::default() },
             profile: Profile::default(),
+            errors: None,
             access: LatencyAccess::unknown(),
         };
         let id = self.systems.insert(flags, record);
