@@ -71,7 +71,7 @@ pub enum SystemError {
     NotCreated {
         /// The name of the system.
         system: String,
-        /// What failed, and the message of the error or panic.
+        /// The cause, with the message of the error or panic.
         reason: String,
     },
     /// A0114: the world does not have the command point.
