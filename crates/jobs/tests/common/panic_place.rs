@@ -1,4 +1,5 @@
 //! The message and place of a panic.
+#![allow(dead_code, reason = "each binary uses its own part")]
 
 use std::cell::RefCell;
 use std::panic::{self, AssertUnwindSafe, catch_unwind};
