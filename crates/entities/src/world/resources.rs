@@ -443,6 +443,7 @@ impl World {
     /// assert_eq!(world.singleton::<Seed>()?.0, 42);
     /// # Ok::<(), ancho_entities::EntityError>(())
     /// ```
+    #[track_caller]
     pub fn create_singleton<T: Component>(&mut self, value: T) -> Result<Entity, EntityError> {
         let there = self.query_filtered::<Entity, (With<T>, IgnoreEnabled, IncludeDisabled)>();
         match there.iter().next() {
@@ -497,6 +498,7 @@ impl World {
     ///
     /// Returns A0137 if an entity already has such a buffer, even if the buffer is disabled or the entity is
     /// [`Disabled`](crate::Disabled).
+    #[track_caller]
     pub fn create_singleton_buffer<T: BufferElement>(
         &mut self,
         elements: Buffer<T>,
