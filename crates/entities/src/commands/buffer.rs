@@ -13,7 +13,8 @@ use ancho_jobs::{
 use super::error::{CommandError, already_played};
 use super::playback::Segment;
 use super::recorder::{CommandRecorder, Commands};
-use super::resolved_ids::{LaneIds, ResolvedIds};
+use super::report::{PlaybackReport, Unapplied};
+use super::resolved_ids::{LaneIds, ResolvedIds, UncreatedIds};
 use crate::entity::Entity;
 use crate::manager::{DistinctEntities, EntityManager, ReturnedIds};
 use crate::panics::FirstPanic;
@@ -455,7 +456,10 @@ impl EntityManager {
     pub fn check_commands(&self, buffer: &EntityCommandBuffer) -> Result<(), CommandError> {
         let (at, label) = (Location::caller(), buffer.label());
         let log = buffer.log.get().map_err(CommandError::InUse)?;
-        log.check(self).map_err(|stopped| CommandError::stopped(label, at, stopped))
+        log.check(self).map_err(|failed| {
+            let unapplied = Some(Box::new(Unapplied::checked(log.len(), failed)));
+            CommandError::Failed(Box::new(PlaybackReport::new(label, at, unapplied)))
+        })
     }
 
     /// Applies recorded commands: all of them, or those before the first that fails.
@@ -518,12 +522,15 @@ impl EntityManager {
     /// assert_eq!(world.query::<&Coin>().count(), 3);
     /// ```
     #[track_caller]
-    pub fn play(&mut self, buffer: &mut EntityCommandBuffer) -> Result<(), CommandError> {
+    pub fn play(
+        &mut self,
+        buffer: &mut EntityCommandBuffer,
+    ) -> Result<PlaybackReport, CommandError> {
         let at = Location::caller();
         let label = buffer.label();
         let log = buffer.log.get_mut().map_err(CommandError::InUse)?;
         if !buffer.should_play {
-            return Ok(());
+            return Ok(PlaybackReport::new(label, at, None));
         }
         self.reclaim_returned_ids();
         if log.is_played && !log.reusable {
@@ -533,9 +540,10 @@ impl EntityManager {
             return Err(CommandError::OtherWorld { buffer: label });
         }
         if log.len() == 0 {
-            return Ok(());
+            return Ok(PlaybackReport::new(label, at, None));
         }
-        log.play(self).map_err(|stopped| CommandError::stopped(label, at, stopped))
+        let report = PlaybackReport::new(label, at, log.play(self));
+        if report.failed() > 0 { Err(CommandError::Failed(Box::new(report))) } else { Ok(report) }
     }
 }
 
@@ -557,6 +565,8 @@ pub struct CommandLog {
     pub(super) is_played: bool,
     /// Entities of the placeholders, after playback.
     pub(super) resolved: ResolvedIds,
+    /// Entities that the current playback has not created.
+    pub(super) uncreated: UncreatedIds,
     /// World that has reserved ids for created entities.
     pub(super) reserved_by: Option<Arc<ReturnedIds>>,
     /// Scratch memory for playback.
@@ -623,6 +633,7 @@ impl CommandLog {
             reusable,
             is_played: false,
             resolved: ResolvedIds::default(),
+            uncreated: UncreatedIds::default(),
             reserved_by: None,
             segments: Vec::new(),
             list: Vec::new(),

@@ -29,6 +29,7 @@ mod error;
 mod modify;
 mod playback;
 mod recorder;
+mod report;
 mod resolved_ids;
 mod spawn;
 mod stream;
@@ -36,5 +37,6 @@ mod vtable;
 
 pub use batch::BatchCommands;
 pub use buffer::{CommandLog, EntityCommandBuffer};
-pub use error::{CommandError, CommandFault, PlaybackStopped};
+pub use error::{CommandError, CommandFault};
 pub use recorder::{CommandRecorder, Commands};
+pub use report::{PlaybackReport, UnappliedCommand};

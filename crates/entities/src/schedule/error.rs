@@ -7,7 +7,7 @@ use std::sync::Arc;
 use ancho_jobs::JobFailed;
 
 use super::order::OrderError;
-use crate::commands::CommandError;
+use crate::commands::{CommandError, PlaybackReport};
 use crate::error::EntityError;
 use crate::storage::OutOfMemory;
 use crate::time::TimeError;
@@ -239,6 +239,14 @@ pub enum SystemFault {
     Playback(CommandError),
     /// A0113: playback of buffers at a command point failed. Each error has the name of the recording system.
     Commands(Vec<(Arc<str>, String)>),
+    /// A0160: commands of the system were skipped, because their entities no longer exist. A
+    /// [warning](UpdateError::is_warning), not an error.
+    SkippedCommands {
+        /// The number of skipped commands in the update.
+        count: usize,
+        /// A description of the first skipped command, with its entity and the job that recorded it.
+        first: String,
+    },
     /// A0107: a job of the system failed.
     Job(JobFailed),
     /// A0107: a job over entities of the world failed, and no system scheduled the job.
@@ -261,6 +269,16 @@ pub enum SystemFault {
 }
 
 impl SystemFault {
+    /// Returns the warning about skipped commands of a playback, if there are any.
+    pub(crate) fn skipped_commands(played: &Result<PlaybackReport, CommandError>) -> Option<Self> {
+        let report = match played {
+            Ok(report) => report,
+            Err(error) => error.report()?,
+        };
+        let count = report.skipped();
+        (count > 0).then(|| Self::SkippedCommands { count, first: report.first_skipped_in_words() })
+    }
+
     /// Tests whether the fault prevented the call of the system.
     pub(crate) fn is_before_run(&self) -> bool {
         matches!(
@@ -323,6 +341,44 @@ impl UpdateError {
     pub fn fault(&self) -> &SystemFault {
         &self.fault
     }
+
+    /// Returns whether this is a warning: commands of the system were skipped (A0160). Warnings are passed to the error handler, or
+    /// printed. They are not errors of the update.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::mpsc;
+    ///
+    /// use ancho_entities::{CommandsAt, Component, EndSimulation, Entity, Query, With, World};
+    ///
+    /// #[derive(Component)]
+    /// struct Tree;
+    ///
+    /// #[derive(Component)]
+    /// struct Burning;
+    ///
+    /// fn fell(trees: Query<Entity, With<Tree>>, mut commands: CommandsAt<EndSimulation>) {
+    ///     commands.commands().despawn(trees.iter().next().unwrap());
+    /// }
+    ///
+    /// fn ignite(trees: Query<Entity, With<Tree>>, mut commands: CommandsAt<EndSimulation>) {
+    ///     trees.iter().for_each(|tree| commands.commands().add(tree, Burning));
+    /// }
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn_batch([Tree, Tree, Tree]);
+    /// world.add_system(fell);
+    /// world.add_system(ignite);
+    /// let (sender, warnings) = mpsc::channel();
+    /// world.set_error_handler(move |error| sender.send(error.is_warning()).unwrap());
+    /// assert!(world.try_update(0.1).is_ok());
+    /// assert_eq!(world.query::<&Burning>().count(), 2);
+    /// assert_eq!(warnings.recv(), Ok(true));
+    /// ```
+    pub fn is_warning(&self) -> bool {
+        matches!(self.fault, SystemFault::SkippedCommands { .. })
+    }
 }
 
 impl fmt::Display for UpdateError {
@@ -370,6 +426,16 @@ impl fmt::Display for UpdateError {
                     write!(f, "; those of `{recorder}`: {message}")?;
                 }
                 Ok(())
+            }
+            SystemFault::SkippedCommands { count, first } => {
+                let (commands, they) =
+                    if *count == 1 { ("command", "it was") } else { ("commands", "they were") };
+                write!(
+                    f,
+                    "A0160: system `{system}` recorded {count} {commands} for entities that no longer exist, and {they} \
+                     skipped; the first is {first}; check entities with `exists` before commands are recorded, or let only \
+                     one system despawn and change them"
+                )
             }
             SystemFault::Job(failed) => {
                 write!(f, "A0107: a job of system `{system}` failed: {failed}")

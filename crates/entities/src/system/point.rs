@@ -247,9 +247,13 @@ impl World {
             self.complete_recording(&buffer, recorder);
             let entities = &mut self.entities;
             match catch_unwind(AssertUnwindSafe(|| entities.play(&mut buffer))) {
-                Ok(Ok(())) => {}
-                Ok(Err(error)) => {
-                    failed.push((Arc::clone(&name), error.of_system().to_string()));
+                Ok(played) => {
+                    if let Some(skipped) = SystemFault::skipped_commands(&played) {
+                        self.systems.push_fault(Arc::clone(&name), skipped);
+                    }
+                    if let Err(error) = played {
+                        failed.push((Arc::clone(&name), error.of_system().to_string()));
+                    }
                 }
                 Err(payload) => failed.push((Arc::clone(&name), panic_error(payload))),
             }

@@ -188,7 +188,15 @@ impl World {
             return Ok(());
         }
         self.systems.seen_errors = self.systems.seen_errors.min(before);
-        Err(UpdateErrors(errors.drain(before..).collect()))
+        let (warnings, errors): (Vec<_>, Vec<_>) =
+            errors.drain(before..).partition(UpdateError::is_warning);
+        if self.systems.is_in_update() {
+            // The outer update reports warnings.
+            self.systems.errors.extend(warnings);
+        } else {
+            self.report(&warnings);
+        }
+        if errors.is_empty() { Ok(()) } else { Err(UpdateErrors(errors)) }
     }
 
     /// Passes all errors to the handler, or prints them.
@@ -198,6 +206,10 @@ impl World {
         }
         let errors = std::mem::take(&mut self.systems.errors);
         self.systems.seen_errors = 0;
+        self.report(&errors);
+    }
+
+    fn report(&mut self, errors: &[UpdateError]) {
         match &mut self.systems.handler {
             Some(handler) => errors.iter().for_each(handler),
             None => errors.iter().for_each(print),

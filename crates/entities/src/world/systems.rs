@@ -470,6 +470,21 @@ impl Systems {
     #[cold]
     pub(crate) fn fail(&mut self, id: SystemId, fault: SystemFault) {
         let system = self.name_of(id);
+        self.push_fault(system, fault);
+    }
+
+    /// Records a fault of the system with this name. Skipped commands of one system are one warning.
+    #[cold]
+    pub(crate) fn push_fault(&mut self, system: Arc<str>, fault: SystemFault) {
+        if let SystemFault::SkippedCommands { count, .. } = &fault {
+            let same = self.errors.iter_mut().filter(|error| error.system == system);
+            for earlier in same {
+                if let SystemFault::SkippedCommands { count: before, .. } = &mut earlier.fault {
+                    *before += count;
+                    return;
+                }
+            }
+        }
         self.errors.push(UpdateError { system, fault });
     }
 }
