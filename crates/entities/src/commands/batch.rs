@@ -62,8 +62,9 @@ impl CommandRecorder {
 
 /// Commands for many entities: see [`CommandRecorder::batch`].
 ///
-/// If playback refuses an entity, no entity is changed. There are two exceptions, in which the entities before the refused one are
-/// changed: memory is missing, or a strict world refuses an entity that is named twice.
+/// Entities of a slice that were despawned are skipped, unless the world is strict. If playback refuses another entity, no entity is
+/// changed. There are two exceptions, in which the entities before the refused one are changed: memory is missing, or a strict world
+/// refuses an entity that is named twice.
 ///
 /// Structural changes of the matches of a query reorder its rows: see [`Query::to_entities`](crate::Query::to_entities).
 ///
@@ -177,7 +178,8 @@ impl BatchCommands<'_> {
     ///
     /// Reorders query results at playback: see [`Query::to_entities`](crate::Query::to_entities).
     ///
-    /// If there are more or fewer entities than sets, playback fails with A0060, and no entity is changed.
+    /// If there are more or fewer entities than sets, playback fails with A0060, and no entity is changed. Sets for entities of a slice
+    /// that were despawned are dropped.
     pub fn add_each<S: ComponentSet>(self, sets: impl IntoIterator<Item = S>) {
         self.record(AddEach(sets.into_iter().collect::<Vec<S>>()));
     }

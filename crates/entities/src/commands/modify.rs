@@ -307,6 +307,8 @@ impl CommandRecorder {
 
     /// Calls a function at playback, for operations that have no command. Messages show `name`.
     ///
+    /// An error of the function is always reported, also if an entity was despawned, so a function can react to missing entities.
+    ///
     /// # Examples
     ///
     /// ```

@@ -20,7 +20,8 @@ use crate::world::{Record, World};
 /// A point is added like a system. Systems record commands for it with [`CommandsAt`](crate::CommandsAt) and
 /// [`World::commands_at`](crate::World::commands_at). The point waits for the recording jobs only, then plays the buffers in the
 /// order in which they were created. If a recording job panics, its commands are dropped, and the point reports the panic (A0107).
-/// If playing a buffer fails, the other buffers are still played, and one error names the recording systems. A
+/// If commands of a buffer fail, the other buffers are still played, and one error names the recording systems. Commands for
+/// despawned entities are skipped, with a [warning](crate::UpdateError::is_warning) for the recording system. A
 /// [disabled](EntityCommandBuffer::set_should_play) buffer is skipped. Unity's `EntityCommandBufferSystem`.
 ///
 /// Each built-in [group](crate::SystemGroup) has a point at its beginning and its end, except that

@@ -57,7 +57,8 @@ impl World {
         }
     }
 
-    /// Updates all systems once, and returns errors.
+    /// Updates all systems once, and returns errors. [Warnings](UpdateError::is_warning) are passed to the
+    /// [handler](Self::set_error_handler), or printed if there is none.
     ///
     /// # Errors
     ///

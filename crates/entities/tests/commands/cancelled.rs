@@ -119,13 +119,13 @@ fn same_as_apart(
     let all = prepare(&mut one);
     assert_eq!(prepare(&mut apart), all);
     let played = play(&mut one, |commands| runs.iter().for_each(|run| run(commands, &all)));
-    let failed = played.err().map(|error| stopped(Err(error)).number());
+    let failed = played.err().map(|error| first_failure(Err(error)).number());
     let mut before = 0;
     let failed_apart = runs.iter().find_map(|run| {
         let mut buffer = EntityCommandBuffer::new();
         run(buffer.commands().unwrap(), &all);
         let count = buffer.len();
-        let failed = apart.play(&mut buffer).err().map(|error| stopped(Err(error)).number());
+        let failed = apart.play(&mut buffer).err().map(|error| first_failure(Err(error)).number());
         before += count;
         failed.map(|number| before - count + number)
     });

@@ -233,7 +233,7 @@ fn without_memory_the_same_command_fails_as_without_coalescing() {
         // Together, the commands may need less memory. If they still fail, the same command fails.
         if let Err(error) = played {
             failures += 1;
-            let failed = stopped(Err(error));
+            let failed = first_failure(Err(error));
             let (number, error) = expected.expect("one by one it is too much, too");
             assert_eq!((failed.number(), failed.fault()), (number, CommandFault::Entity(error)));
             for &entity in &all {

@@ -12,7 +12,7 @@ fn outcome(world: &mut Checked, buffer: &mut EntityCommandBuffer) -> Option<(usi
     let played = world.play(buffer);
     world.check_invariants().unwrap();
     played.is_err().then(|| {
-        let stopped = stopped(played);
+        let stopped = first_failure(played);
         (stopped.number(), stopped.fault())
     })
 }
@@ -396,7 +396,7 @@ fn destroyed_before_the_failure() -> (Checked, EntityCommandBuffer, [Entity; 2])
     commands.batch(QueryDescriptor::of::<(), With<Glow>>()).despawn();
     let link = commands.spawn(Link(brief));
     commands.set(Entity::NULL, A(1));
-    assert_eq!(stopped(world.play(&mut buffer)).number(), 4);
+    assert_eq!(first_failure(world.play(&mut buffer)).number(), 4);
     (world, buffer, [brief, link])
 }
 
@@ -430,7 +430,7 @@ fn ids_of_entities_that_a_failure_prevented_are_reused_once() {
         commands.spawn_many(A(2), 3);
         commands.set(Entity::NULL, A(1));
         commands.spawn_many(A(3), 5);
-        assert_eq!(stopped(world.play(&mut buffer)).number(), 4);
+        assert_eq!(first_failure(world.play(&mut buffer)).number(), 4);
         buffer.clear().unwrap();
         world.check_invariants().unwrap();
         assert_eq!(world.batch(QueryDescriptor::of::<(), With<A>>()).despawn(), Ok(3));

@@ -40,7 +40,7 @@ fn a0078_names_the_place_of_the_call_of_play() {
     let mut buffer = EntityCommandBuffer::new();
     buffer.commands().unwrap().set(Entity::NULL, A(1));
     let (played, at) = (world.play(&mut buffer), here());
-    let stopped = stopped(played);
+    let stopped = first_failure(played);
     assert_eq!((stopped.at().file(), stopped.at().line()), (at.file(), at.line()));
 }
 
@@ -176,7 +176,7 @@ fn messages_show_the_reserved_id_of_a_created_entity() {
     let mut commands = world.commands(&mut buffer).unwrap();
     let new = commands.spawn((A(1), Link(foreign())));
     assert_eq!(buffer.trace(), format!("1: spawn {new} with `game::A`, `game::Link`\n"));
-    let said = stopped(world.play(&mut buffer));
+    let said = first_failure(world.play(&mut buffer));
     assert_eq!(said.command(), format!("spawn {new} with `game::A`, `game::Link`"));
 }
 
@@ -186,7 +186,7 @@ fn a0084_prefabs() {
     let prefab = world.spawn((A(1), Prefab));
     let mut buffer = EntityCommandBuffer::new().named("fight");
     buffer.commands().unwrap().set(prefab, A(2));
-    let stopped = stopped(world.check_commands(&buffer));
+    let stopped = first_failure(world.check_commands(&buffer));
     assert_eq!(
         stopped.fault().to_string(),
         "A0084: entity 0v1 is a prefab, and the change would affect all later instances; instantiate it, and change \

@@ -398,7 +398,7 @@ fn a_function_that_panics_or_fails() {
         Ok(())
     });
     commands.set(old, A(3));
-    assert_eq!(stopped(world.play(&mut buffer)).number(), 2);
+    assert_eq!(first_failure(world.play(&mut buffer)).number(), 2);
     assert_eq!((world.get(old), world.entity_count()), (Ok(&A(2)), 2));
     buffer.clear().unwrap();
     let commands = buffer.commands().unwrap();
@@ -432,7 +432,7 @@ fn a_function_may_take_ids_and_destroy_everything() {
         assert_eq!(world.entity_count(), 4);
     } else {
         // `despawn_all` also freed the ids reserved by the buffer.
-        assert_eq!((stopped(played).number(), world.entity_count()), (3, 3));
+        assert_eq!((first_failure(played).number(), world.entity_count()), (3, 3));
     }
 }
 

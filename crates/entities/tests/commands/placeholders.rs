@@ -205,7 +205,7 @@ fn placeholders_of_before_are_refused_in_values_of_every_kind() {
         let commands = buffer.commands().unwrap();
         commands.spawn(());
         give(commands, to, placeholder);
-        let stopped = stopped(world.play(&mut buffer));
+        let stopped = first_failure(world.play(&mut buffer));
         assert_eq!(stopped.fault(), CommandFault::ForeignPlaceholder { placeholder }, "{name}");
         world.check_invariants().unwrap();
     }
@@ -417,7 +417,7 @@ fn clearing_a_buffer_does_not_reuse_its_placeholders() {
     }
     let mut world = world();
     buffer.commands().unwrap().despawn(first);
-    let said = stopped(world.play(&mut buffer));
+    let said = first_failure(world.play(&mut buffer));
     assert_eq!(said.fault(), CommandFault::ForeignPlaceholder { placeholder: first });
 }
 
