@@ -698,7 +698,7 @@ fn ask_dynamic_queries_again(wrong: &mut Vec<String>) {
     commands.batch(&found).add(Brief);
     commands.batch(&found).remove::<Brief>();
     commands.batch(Linked(old.all[0]).matching(&found)).set(Position(3.0));
-    let counts = count_frames(|| world.play(&mut kept).unwrap(), 1, 0);
+    let counts = count_frames(|| _ = world.play(&mut kept).unwrap(), 1, 0);
     if counts != [0] {
         wrong.push(format!("dynamic queries, played again: {counts:?}"));
     }

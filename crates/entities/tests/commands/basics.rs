@@ -129,7 +129,7 @@ fn a_buffer_is_played_once_unless_it_is_reusable() {
 
 #[test]
 fn the_first_command_that_fails_stops_the_buffer_in_a_strict_world() {
-    let mut world = Checked(World::with_settings("Simulation", WorldSettings::new().strict(true)));
+    let mut world = strict_world();
     let (stone, orc) = (world.spawn(A(1)), world.spawn(A(2)));
     let count = Arc::new(());
     let mut buffer = EntityCommandBuffer::new().named("fight");

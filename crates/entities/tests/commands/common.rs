@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use ancho_entities::{
     CommandError, CommandFault, CommandRecorder, Component, Entity, EntityCommandBuffer,
-    ManagedComponent, SharedComponent, UnappliedCommand, World,
+    ManagedComponent, SharedComponent, UnappliedCommand, World, WorldSettings,
 };
 
 pub(crate) use crate::fixtures::*;
@@ -119,6 +119,11 @@ pub(crate) fn play(
     let mut buffer = EntityCommandBuffer::new();
     record(buffer.commands().unwrap());
     world.play(&mut buffer).map(|_| buffer)
+}
+
+/// Creates a strict world.
+pub(crate) fn strict_world() -> Checked {
+    Checked(World::with_settings("Simulation", WorldSettings::new().strict(true)))
 }
 
 /// Returns the first command that failed.

@@ -524,6 +524,7 @@ fn one_by_one(
     ledger: &'static Ledger,
     planned: &[Keyed<Who>],
     order: &[usize],
+    strict: bool,
 ) -> (Vec<Option<Entity>>, Unapplied) {
     let firsts: Vec<_> = planned
         .iter()
@@ -549,7 +550,7 @@ fn one_by_one(
             Who::New(number) => created[number].unwrap_or(uncreated),
         };
         let is_gone = |&who: &Entity| {
-            !who.is_null() && !who.is_placeholder() && !world.exists(who) && !world.is_strict()
+            !who.is_null() && !who.is_placeholder() && !world.exists(who) && !strict
         };
         let mut named = step.map(&who, &who);
         let mut gone = 0;
@@ -577,7 +578,7 @@ fn one_by_one(
         }
         if is_foreign(step) {
             unapplied.failed.push((number, Why::Placeholder));
-            if world.is_strict() {
+            if strict {
                 break;
             }
             continue;
@@ -601,7 +602,7 @@ fn one_by_one(
             }
             Err(error) => {
                 unapplied.failed.push((number, Why::Entity(error)));
-                if world.is_strict() {
+                if strict {
                     break;
                 }
             }
@@ -774,7 +775,7 @@ fn check(script: &[Keyed<Someone>], strict: bool, rows: usize) {
         };
         let values = counted(&world) + counted(&again) + counted(&expected);
         assert_eq!(ledger.live(), values);
-        let (naive, said) = one_by_one(&mut expected, &old, ledger, &planned, &order);
+        let (naive, said) = one_by_one(&mut expected, &old, ledger, &planned, &order, strict);
         let comparable = |unapplied: &Unapplied| {
             let mut unapplied = unapplied.clone();
             for (number, why) in &mut unapplied.failed {

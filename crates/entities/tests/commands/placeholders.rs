@@ -279,7 +279,8 @@ fn placeholders_that_are_refused_when_entities_are_created() {
         });
         let expected = CommandFault::ForeignPlaceholder { placeholder: other };
         assert_eq!((number, fault), (2, expected), "{name}");
-        assert_eq!(world.query_filtered::<(), With<Tag>>().count(), 1, "{name}");
+        assert_eq!(world.query_filtered::<(), With<Tag>>().count(), 2, "{name}");
+        assert_eq!(world.entity_count(), 2, "{name}");
         world.check_invariants().unwrap();
     }
 }

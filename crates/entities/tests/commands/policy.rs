@@ -255,7 +255,7 @@ fn ids_and_placeholders_in_one_buffer() {
 
 #[test]
 fn reserved_ids_are_returned_when_a_buffer_is_cleared_or_stopped() {
-    let mut world = world();
+    let mut world = strict_world();
     let mut buffer = EntityCommandBuffer::new();
     for round in 0..100 {
         let mut commands = world.commands(&mut buffer).unwrap();
@@ -321,7 +321,7 @@ fn a_promise_is_broken_when_everything_is_despawned() {
     world.despawn_all().unwrap();
     match world.play(&mut buffer) {
         // Keeping the promise would be correct as well.
-        Ok(()) => assert_eq!(world.get(promised), Ok(&A(2))),
+        Ok(_) => assert_eq!(world.get(promised), Ok(&A(2))),
         error => {
             let fault = first_failure(error).fault();
             assert_eq!(fault, CommandFault::PromiseBroken { entity: promised });

@@ -94,8 +94,7 @@ fn a_buffer_that_fails_does_not_stop_the_others() {
         assert_eq!(errors.iter().len(), 1, "one error with all messages");
         let failed = |name| {
             format!(
-                "A0078: command 1 of 1 failed, `add `{name}` to 0v1`; the commands before it were applied, those after \
-                 it were not: A0050: entity 0v1 no longer exists: it was despawned; check stored references with \
+                "A0078: command 1 of 1 failed, `add `{name}` to 0v1`; the other commands were applied: A0050: entity 0v1 no longer exists: it was despawned; check stored references with \
                  `exists`"
             )
         };

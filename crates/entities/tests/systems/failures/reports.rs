@@ -83,8 +83,7 @@ fn commands_that_fail_are_reported_with_the_system() {
     world.add_system(say("after"));
     assert_eq!(
         world.try_update(0.1).unwrap_err().to_string(),
-        "A0078: not all commands of system `late` were applied: command 1 of 1 failed, `add `game::A` to 0v1`; the \
-         commands before it were applied, those after it were not: A0050: entity 0v1 no longer exists: it was \
+        "A0078: not all commands of system `late` were applied: command 1 of 1 failed, `add `game::A` to 0v1`; the other commands were applied: A0050: entity 0v1 no longer exists: it was \
          despawned; check stored references with `exists`"
     );
     assert_eq!(take(&mut world), ["after"]);

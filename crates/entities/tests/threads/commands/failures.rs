@@ -36,7 +36,7 @@ fn a0078_names_the_job_that_recorded() {
         &mut world,
         buffer,
         "A0078: BUFFER, played in world `Simulation` at AT, failed at command 1 of 1, `set `game::Text` of 0v1`, which \
-         job `Hit` recorded; the commands before it were applied, those after it were not: A0051: entity 0v1 has no \
+         job `Hit` recorded; the other commands were applied: A0051: entity 0v1 has no \
          `game::Text`; add it first, or check with `has`",
     );
     let mut buffer = EntityCommandBuffer::new();

@@ -519,7 +519,8 @@ fn a_buffer_is_played_by_the_job_that_a_world_is_lent_to() {
     for workers in WORKERS {
         let mut transaction = world(workers, ExecutionMode::Parallel, 50).begin_transaction();
         let mut buffer = record();
-        let job = transaction.schedule(&[], move |entities| entities.play(&mut buffer).unwrap());
+        let job =
+            transaction.schedule(&[], move |entities| _ = entities.play(&mut buffer).unwrap());
         transaction.jobs().complete(job.unwrap());
         let world = transaction.end().unwrap();
         assert_eq!(world.state_hash(), expected.state_hash(), "{workers} workers");

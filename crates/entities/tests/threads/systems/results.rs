@@ -81,7 +81,7 @@ fn a0113_names_point_system_job_command_and_entity() {
     assert_eq!(
         world.try_update(0.1).unwrap_err().to_string(),
         "A0113: `Point` did not apply all commands; those of `fight`: A0078: command 2 of 2 failed, `add `game::B` to \
-         2v1`, which job `Strike` recorded; the commands before it were applied, those after it were not: A0050: \
+         2v1`, which job `Strike` recorded; the other commands were applied: A0050: \
          entity 2v1 no longer exists: it was despawned; check stored references with `exists`"
     );
     assert_eq!(world.query::<&B>().iter().map(|b| b.0).collect::<Vec<_>>(), [7]);
