@@ -383,7 +383,8 @@ impl Command for Despawn {
                     Err(why) => fault = Some(why),
                 }
             }
-            if context.entities.despawn_slice(&context.list).is_err() {
+            let is_done = context.list.is_empty();
+            if !is_done && context.entities.despawn_slice(&context.list).is_err() {
                 // Memory is missing. The commands are applied one by one, so that the error names the right one.
                 run.rewind(first);
                 for _ in 0..context.list.len() {
@@ -397,7 +398,7 @@ impl Command for Despawn {
             if let Some(fault) = fault {
                 return Err(fault);
             }
-            if context.list.is_empty() {
+            if is_done {
                 return Ok(());
             }
         }
