@@ -44,7 +44,7 @@ pub use buffer::{
 pub use builtin::{Disabled, LinkedEntityGroup, OmitLinkedEntityGroup, Prefab};
 pub use commands::{
     BatchCommands, CommandError, CommandFault, CommandLog, CommandRecorder, Commands,
-    EntityCommandBuffer, PlaybackStopped,
+    EntityCommandBuffer, PlaybackReport, UnappliedCommand,
 };
 pub use component::{
     Component, ComponentType, Duplicate, Initial, RegisterError, RuntimeType, WriteGroup,

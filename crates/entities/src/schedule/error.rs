@@ -7,7 +7,7 @@ use std::sync::Arc;
 use ancho_jobs::JobFailed;
 
 use super::order::OrderError;
-use crate::commands::CommandError;
+use crate::commands::{CommandError, PlaybackReport};
 use crate::debug_as_display::debug_as_display;
 use crate::error::EntityError;
 use crate::storage::OutOfMemory;
@@ -274,6 +274,16 @@ impl SystemFault {
         matches!(self, Self::SkippedCommands { .. })
     }
 
+    /// Returns the warning about skipped commands of a playback, if there are any.
+    pub(crate) fn skipped_commands(played: &Result<PlaybackReport, CommandError>) -> Option<Self> {
+        let report = match played {
+            Ok(report) => report,
+            Err(error) => error.report()?,
+        };
+        let count = report.skipped();
+        (count > 0).then(|| Self::SkippedCommands { count, first: report.first_skipped_in_words() })
+    }
+
     /// Tests whether the fault prevented the call of the system.
     pub(crate) fn is_before_run(&self) -> bool {
         matches!(
@@ -375,6 +385,38 @@ impl UpdateError {
     /// does not return warnings.
     ///
     /// The only warning is [`SkippedCommands`](SystemFault::SkippedCommands).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::mpsc;
+    ///
+    /// use ancho_entities::{CommandsAt, Component, EndSimulation, Entity, Query, With, World};
+    ///
+    /// #[derive(Component)]
+    /// struct Tree;
+    ///
+    /// #[derive(Component)]
+    /// struct Burning;
+    ///
+    /// fn fell(trees: Query<Entity, With<Tree>>, mut commands: CommandsAt<EndSimulation>) {
+    ///     commands.commands().despawn(trees.iter().next().unwrap());
+    /// }
+    ///
+    /// fn ignite(trees: Query<Entity, With<Tree>>, mut commands: CommandsAt<EndSimulation>) {
+    ///     trees.iter().for_each(|tree| commands.commands().add(tree, Burning));
+    /// }
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn_batch([Tree, Tree, Tree]);
+    /// world.add_system(fell);
+    /// world.add_system(ignite);
+    /// let (sender, warnings) = mpsc::channel();
+    /// world.set_error_handler(move |error| sender.send(error.is_warning()).unwrap());
+    /// assert!(world.try_update(0.1).is_ok());
+    /// assert_eq!(world.query::<&Burning>().count(), 2);
+    /// assert_eq!(warnings.recv(), Ok(true));
+    /// ```
     pub fn is_warning(&self) -> bool {
         self.fault.is_warning()
     }

@@ -18,7 +18,7 @@ pub(crate) use systems::{
 pub use systems::{Moment, SystemKind};
 pub use transaction::ExclusiveEntityTransaction;
 
-use crate::commands::{CommandError, EntityCommandBuffer};
+use crate::commands::{CommandError, EntityCommandBuffer, PlaybackReport};
 use crate::error::EntityError;
 use crate::manager::EntityManager;
 use crate::storage::{ChunkArena, StorageSettings};
@@ -231,7 +231,10 @@ impl World {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[track_caller]
-    pub fn play(&mut self, buffer: &mut EntityCommandBuffer) -> Result<(), CommandError> {
+    pub fn play(
+        &mut self,
+        buffer: &mut EntityCommandBuffer,
+    ) -> Result<PlaybackReport, CommandError> {
         let played = self.entities.play(buffer);
         played.map_err(|error| error.played_by(&format!("world `{}`", self.name)))
     }

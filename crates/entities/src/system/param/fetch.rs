@@ -388,7 +388,12 @@ impl ParamState for CommandsState {
         // If user code panics here, the buffer stays open, and the next run replaces it.
         let played = world.entities.play(&mut self.buffer);
         self.is_open = self.buffer.clear().is_err();
-        Ok(played?)
+        let skipped = SystemFault::skipped_commands(&played);
+        let result = played.map(drop).map_err(SystemFault::from);
+        match skipped {
+            Some(skipped) => world.systems.add_fault(result, skipped),
+            None => result,
+        }
     }
 }
 
