@@ -384,17 +384,20 @@ impl World {
         self.time.pop()
     }
 
-    /// Returns the maximum delta time of an update in seconds. The default is a third of a second. See
+    /// Returns the maximum delta time of an update in seconds. The default is infinity: there is no maximum. See
     /// [`set_maximum_delta`](Self::set_maximum_delta).
     pub fn maximum_delta(&self) -> f64 {
         self.time.maximum_delta()
     }
 
-    /// Sets the maximum delta time of an update in seconds.
+    /// Sets the maximum delta time of an update in seconds. A longer update advances the time by the maximum only.
+    ///
+    /// Set a maximum in programs that measure the time between updates. Otherwise one long pause, such as a dragged window, becomes
+    /// one long step. `f64::INFINITY` removes the maximum. Unity's default is a third of a second.
     ///
     /// # Errors
     ///
-    /// With A0120 if `seconds` is not a finite number above zero.
+    /// With A0120 if `seconds` is not a number above zero.
     ///
     /// # Examples
     ///
@@ -402,6 +405,8 @@ impl World {
     /// use ancho_entities::World;
     ///
     /// let mut world = World::new("Simulation");
+    /// world.update(5.0);
+    /// assert_eq!(world.time().delta(), 5.0);
     /// world.set_maximum_delta(0.125)?;
     /// // The window was dragged for five seconds.
     /// world.update(5.0);
