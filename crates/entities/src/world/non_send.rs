@@ -45,7 +45,9 @@ use crate::schedule::SystemFault;
 pub struct NonSend<'w, T: 'static> {
     /// Keeps the value alive at the end of the thread, if the arena is destroyed before the guard.
     value: Rc<T>,
-    world: PhantomData<&'w World>,
+    /// The borrow of the world. It does not name the type `World`, because the compiler would list all its fields if a guard is sent
+    /// to another thread.
+    world: PhantomData<&'w ()>,
 }
 
 /// Exclusive access to a non-send value, as a parameter of a system or from [`World::non_send_mut`]. See [`NonSend`].
@@ -76,7 +78,8 @@ pub struct NonSendMut<'w, T: 'static> {
     /// The value, which is not in its slot while this guard exists. `None` only in `drop`.
     value: Option<Rc<T>>,
     id: u64,
-    world: PhantomData<&'w mut World>,
+    /// The borrow of the world. It makes `T` invariant, because a subtype of `T` has another `TypeId`.
+    world: PhantomData<&'w mut T>,
 }
 
 impl<T> NonSend<'_, T> {
@@ -87,7 +90,8 @@ impl<T> NonSend<'_, T> {
 }
 
 impl<T> NonSendMut<'_, T> {
-    /// Borrows the value with an id from [`NonSendValues::find`]. Returns `None` if this thread does not have it.
+    /// Borrows the value with an id from [`NonSendValues::find`]. Returns `None` if this thread does not have it, or if another
+    /// guard of it exists.
     pub(crate) fn new(id: u64) -> Option<Self> {
         Some(Self { value: Some(thread_bound::take(id)?), id, world: PhantomData })
     }
@@ -114,7 +118,7 @@ impl<T> Deref for NonSendMut<'_, T> {
 impl<T> DerefMut for NonSendMut<'_, T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut T {
-        self.value.as_mut().and_then(Rc::get_mut).expect("it was found unshared")
+        self.value.as_mut().and_then(Rc::get_mut).expect("it was taken unshared")
     }
 }
 

@@ -80,12 +80,12 @@ impl ThreadBound {
     /// Finds the value for shared access, or for exclusive access. Returns its id for [`read`] and [`take`].
     pub(super) fn find(&self, exclusive: bool) -> Result<u64, Inaccessible> {
         let is_lent = |value: &Option<Rc<dyn Any>>| match value {
-            Some(value) => exclusive && Rc::strong_count(value) > 1,
+            Some(value) => exclusive && !is_unshared(value),
             None => true,
         };
         match with_arena(|arena| arena.slots.borrow().get(&self.id).map(is_lent)).flatten() {
             Some(false) => Ok(self.id),
-            // A guard that still exists borrows the world, so that the world cannot be asked again.
+            // A guard that is not leaked borrows the world, so this method could not be called.
             Some(true) => Err(Inaccessible::Leaked),
             None => {
                 let home = Arc::clone(&self.home.name);
@@ -124,10 +124,10 @@ pub(super) fn read<T: 'static>(id: u64) -> Option<Rc<T>> {
     with_arena(|arena| arena.slots.borrow().get(&id).cloned())??.and_then(downcast)
 }
 
-/// Takes a value of this thread out of its slot. [`put_back`] ends the exclusive access.
+/// Takes a value of this thread out of its slot, if no guard shares it. [`put_back`] ends the exclusive access.
 pub(super) fn take<T: 'static>(id: u64) -> Option<Rc<T>> {
-    with_arena(|arena| arena.slots.borrow_mut().get_mut(&id).and_then(Option::take))?
-        .and_then(downcast)
+    let take = |slot: &mut Option<Rc<dyn Any>>| slot.take_if(|value| is_unshared(value));
+    with_arena(|arena| arena.slots.borrow_mut().get_mut(&id).and_then(take))?.and_then(downcast)
 }
 
 /// Puts a value back into its slot. Drops the value if the slot does not exist any more, because the thread is ending.
@@ -138,6 +138,10 @@ pub(super) fn put_back(id: u64, value: Rc<dyn Any>) {
             mem::swap(slot, &mut value);
         }
     });
+}
+
+fn is_unshared(value: &Rc<dyn Any>) -> bool {
+    Rc::strong_count(value) == 1
 }
 
 fn downcast<T: 'static>(value: Rc<dyn Any>) -> Option<Rc<T>> {

@@ -342,6 +342,16 @@ implement_resource!(ResMut, true, mut found => found.as_mut());
 /// The id of a non-send value, if the world has it.
 impl ParamState for Option<u64> {}
 
+/// Panics for a non-send value in a parameter set, if a guard of it was leaked since the value was prepared.
+#[cold]
+fn refuse_leaked<T>() -> ! {
+    let fault = SystemFault::LeakedNonSend { value: type_name::<T>() };
+    panic!(
+        "{}",
+        fault.non_send_message("a parameter of a `ParamSet` was refused").unwrap_or_default()
+    );
+}
+
 /// Implements [`SystemParam`] for a non-send value that is read or written, and for an `Option` of it.
 macro_rules! implement_non_send {
     ($name:ident, $is_written:literal) => {
@@ -364,7 +374,8 @@ macro_rules! implement_non_send {
             }
 
             unsafe fn fetch<'w>(state: &mut Option<u64>, _: UnsafeWorldCell<'w>) -> $name<'w, T> {
-                state.and_then($name::new).expect("`prepare` found it")
+                let id = state.expect("`prepare` found it");
+                $name::new(id).unwrap_or_else(|| refuse_leaked::<T>())
             }
         }
 
@@ -391,7 +402,7 @@ macro_rules! implement_non_send {
                 state: &mut Option<u64>,
                 _: UnsafeWorldCell<'w>,
             ) -> Option<$name<'w, T>> {
-                state.and_then($name::new)
+                state.map(|id| $name::new(id).unwrap_or_else(|| refuse_leaked::<T>()))
             }
         }
     };

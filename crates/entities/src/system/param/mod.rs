@@ -80,8 +80,9 @@ use crate::world::World;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a system parameter",
     label = "not a system parameter",
-    note = "parameters are `Query`, `Lookup`, `Single`, `Res`, `ResMut`, `NonSend`, `NonSendMut`, `Time`, `Commands`, `CommandsAt`, `Local`, \
-            `UpdateAllocator`, `SystemData`, `ParamSet`, `&JobScheduler`, `&EntityManager`, `&mut EntityManager` and `&mut World`"
+    note = "parameters are `Query`, `Lookup`, `Single`, `Res`, `ResMut`, `NonSend`, `NonSendMut`, `Time`, `Commands`, \
+            `CommandsAt`, `Local`, `UpdateAllocator`, `SystemData`, `ParamSet`, `&JobScheduler`, `&EntityManager`, \
+            `&mut EntityManager` and `&mut World`"
 )]
 pub unsafe trait SystemParam: Sized {
     /// The data that the system keeps for the parameter between runs.

@@ -336,6 +336,33 @@ fn a0168_a_leaked_guard_is_reported() {
 }
 
 #[test]
+fn a0168_a_guard_of_a_parameter_set_is_leaked() {
+    fn leak_shared(mut both: ParamSet<(NonSendMut<Window>, NonSend<Window>)>) {
+        mem::forget(both.p1());
+        assert_eq!(*both.p1(), window("one"));
+        both.p0().0 = "two".into();
+    }
+    fn leak_exclusive(mut both: ParamSet<(NonSendMut<Window>, Option<NonSend<Window>>)>) {
+        mem::forget(both.p0());
+        both.p1();
+    }
+
+    let mut world = World::new("test");
+    for system in [world.add_system(leak_shared), world.add_system(leak_exclusive)] {
+        world.insert_non_send(window("one"));
+        let message = world.update_system(system).unwrap_err().to_string();
+        assert!(
+            message.ends_with(
+                "panicked: A0168: a parameter of a `ParamSet` was refused, because a guard of the non-send value \
+                 `systems::parameters::non_send::Window` was leaked; drop each `NonSend` and `NonSendMut`, and insert \
+                 the value again"
+            ),
+            "{message}"
+        );
+    }
+}
+
+#[test]
 fn systems_with_it_are_ordered_for_latency_by_it() {
     // The reader stays behind the writer, although only the reader has no jobs.
     let mut world = world();
