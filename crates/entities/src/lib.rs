@@ -86,7 +86,9 @@ pub use system::{
 };
 pub use time::{Time, TimeError};
 pub use version::Version;
-pub use world::{ExclusiveEntityTransaction, SystemKind, World, WorldSettings};
+pub use world::{
+    ExclusiveEntityTransaction, NonSend, NonSendMut, SystemKind, World, WorldSettings,
+};
 
 /// Items for `ancho_bisect` and other tools of this workspace. Not part of the public API.
 #[doc(hidden)]

@@ -216,6 +216,27 @@ pub enum SystemFault {
         /// The name of the type of the resource.
         resource: &'static str,
     },
+    /// A0166: the world does not have a non-send value that the system's parameters need.
+    NoNonSend {
+        /// The name of the type of the value.
+        value: &'static str,
+        /// The name of the thread that inserted the value, if that thread has ended and dropped the value.
+        ended: Option<Arc<str>>,
+    },
+    /// A0167: a non-send value that the system's parameters need belongs to another thread.
+    OtherThread {
+        /// The name of the type of the value.
+        value: &'static str,
+        /// The name of the home thread.
+        home: Arc<str>,
+        /// The name of the thread that updated the world.
+        current: Arc<str>,
+    },
+    /// A0168: a guard of a non-send value that the system's parameters need was leaked.
+    LeakedNonSend {
+        /// The name of the type of the value.
+        value: &'static str,
+    },
     /// A0104: a [`Single`](crate::Single) matches no entity, or more than one.
     NotSingle {
         /// The name of the type of the parameter.
@@ -289,11 +310,37 @@ impl SystemFault {
         matches!(
             self,
             Self::NoResource { .. }
+                | Self::NoNonSend { .. }
+                | Self::OtherThread { .. }
+                | Self::LeakedNonSend { .. }
                 | Self::NotSingle { .. }
                 | Self::NoData { .. }
                 | Self::NoPoint { .. }
                 | Self::Memory(_)
         )
+    }
+
+    /// Returns the message of a fault about a non-send value. `refused` says what was not done.
+    pub(crate) fn non_send_message(&self, refused: &str) -> Option<String> {
+        Some(match self {
+            Self::NoNonSend { value, ended: None } => format!(
+                "A0166: {refused}, because the world has no non-send value `{value}`; insert it with \
+                 `insert_non_send`, or handle its absence with an `Option`"
+            ),
+            Self::NoNonSend { value, ended: Some(home) } => format!(
+                "A0166: {refused}, because the home thread `{home}` of the non-send value `{value}` has ended and \
+                 dropped the value; insert it on a thread that lives as long as the world"
+            ),
+            Self::OtherThread { value, home, current } => format!(
+                "A0167: {refused}, because the non-send value `{value}` belongs to thread `{home}`, and this is \
+                 thread `{current}`; use the world on thread `{home}`, or insert the value on this thread"
+            ),
+            Self::LeakedNonSend { value } => format!(
+                "A0168: {refused}, because a guard of the non-send value `{value}` was leaked; drop each `NonSend` \
+                 and `NonSendMut`, and insert the value again"
+            ),
+            _ => return None,
+        })
     }
 }
 
@@ -437,6 +484,12 @@ impl fmt::Display for UpdateError {
                 "A0103: system `{system}` was not run, because the world has no resource `{resource}`; insert it with \
                  `insert_resource`, or take an `Option` of it"
             ),
+            SystemFault::NoNonSend { .. }
+            | SystemFault::OtherThread { .. }
+            | SystemFault::LeakedNonSend { .. } => {
+                let refused = format!("system `{system}` was not run");
+                f.write_str(&fault.non_send_message(&refused).unwrap_or_default())
+            }
             SystemFault::NotSingle { query, found: 0 } => write!(
                 f,
                 "A0104: system `{system}` was not run, because `{query}` matches no entity; make it wait with \

@@ -59,7 +59,7 @@ fn a0003_and_a0001_in_use() {
         buffer.commands().unwrap_err().to_string(),
         format!(
             "A0003: {label} cannot be written now, because job `Hit` writes it concurrently and was not completed; complete `Hit` \
-             first"
+             first, by its handle or, for containers, by `wait_mut`"
         )
     );
     let refused = jobs.named("Again").schedule(&[], buffer.writer(), |_| ()).unwrap_err();
@@ -67,7 +67,8 @@ fn a0003_and_a0001_in_use() {
         refused.to_string(),
         format!(
             "A0001: job `Again` writes concurrently {label}, which job `Hit` writes concurrently and which was not \
-             completed; pass the handle of `Hit` as a dependency, complete it first, or use `in_turn`, which waits for \
+             completed; pass the handle of `Hit` as a dependency, complete it first, \
+             for example with `wait`, or use `in_turn`, which waits for \
              earlier users"
         )
     );
