@@ -6,10 +6,11 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use ancho_entities::{
-    Buffer, Changed, EnabledMut, EnabledRef, Entity, Lookup, PerChunk, Query, QueryArray,
-    QueryDescriptor, Shared, TrackedMut, Version, With, World, WorldSettings,
+    Buffer, Changed, ChunkInJob, ChunkJob, EnabledMut, EnabledRef, Entity, IgnoreEnabled, Lookup,
+    PerChunk, Query, QueryArray, QueryDescriptor, Shared, TrackedMut, Version, With, World,
+    WorldSettings,
 };
-use ancho_jobs::{JobPool, ParallelJobData};
+use ancho_jobs::{JobPool, ParallelJobData, ParallelJobStruct};
 
 use crate::common::*;
 
@@ -172,6 +173,42 @@ fn a_job_of_a_view_takes_turns_with_views_that_meet_it() {
         last.set(false);
         world.query_mut::<EnabledMut<X>>().for_each(|mut x| x.set(true));
         assert!(world.query::<&A>().iter().all(|a| a.0 == 10));
+    }
+}
+
+/// Counts the chunks that have changed since a version.
+#[derive(ParallelJobStruct)]
+struct CountChanged {
+    since: Version,
+    count: Left,
+}
+
+impl ChunkJob for CountChanged {
+    type Query = &'static X;
+
+    fn execute(job: &mut CountChangedBatch<'_>, chunk: ChunkInJob<'_, &'static X>) {
+        job.count.add(u32::from(chunk.did_change::<X>(*job.since)));
+    }
+}
+
+/// A view that writes enabled bits marks the chunks that it enters, also if the job does not depend on the bits.
+#[test]
+fn a_chunk_job_reads_versions_before_a_view_marks_further_chunks() {
+    for workers in [0, 2] {
+        let mut world = world_with(workers);
+        world.spawn_batch((0..300).map(X));
+        let since = world.version();
+        world.advance_version();
+        let (mut switches, found) =
+            world.split::<(Query<EnabledMut<X>>, Query<&X, IgnoreEnabled>)>();
+        let mut all = switches.iter_mut();
+        all.next().unwrap().set(false);
+        let count = Left::default();
+        let job = CountChanged { since, count: count.clone() };
+        let job = found.job().schedule_chunk_job_parallel(job);
+        all.for_each(|mut x| x.set(false));
+        world.jobs().complete(job);
+        assert_eq!(count.get(), 1, "{workers} workers");
     }
 }
 
