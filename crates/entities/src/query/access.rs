@@ -149,6 +149,8 @@ pub(super) enum Meets<'a> {
     /// The view of the query with this plan, in a system. Otherwise like `Writer`.
     WriterOfSystem(Arc<Plan>),
     Others,
+    /// Other views, in a system.
+    OthersOfSystem,
 }
 
 impl Meets<'_> {

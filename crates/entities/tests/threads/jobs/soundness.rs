@@ -1,9 +1,11 @@
 //! Data that jobs and the world's thread use at the same time: never the same, unless both read it.
 #![forbid(unsafe_code)]
 
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::Duration;
 
 use ancho_entities::{
     Buffer, Changed, ChunkInJob, ChunkJob, EnabledMut, EnabledRef, Entity, IgnoreEnabled, Lookup,
@@ -210,6 +212,34 @@ fn a_chunk_job_reads_versions_before_a_view_marks_further_chunks() {
         world.jobs().complete(job);
         assert_eq!(count.get(), 1, "{workers} workers");
     }
+}
+
+/// The items of a leaked world are `'static`. A function of the job that runs on the world's thread can use them through a
+/// thread-local variable, so no other thread may run a part of the job meanwhile.
+#[test]
+fn a_job_uses_one_thread_if_it_meets_a_view_of_a_split() {
+    let mut world = world_with(2);
+    world.spawn_batch((0..1000).map(|at| (A(at), B(1), X(1))));
+    let threads = Arc::new(Mutex::new(HashSet::new()));
+    let seen = Arc::clone(&threads);
+    let note = move || {
+        seen.lock().unwrap().insert(thread::current().id());
+        thread::sleep(Duration::from_micros(20));
+    };
+    let with_lookup = note.clone();
+    let (mut switches, mut found) = world.split::<(Query<EnabledMut<X>>, Query<&mut A, With<X>>)>();
+    let mut first = switches.iter_mut();
+    first.next().unwrap().set(true);
+    found.schedule_parallel(move |_| note());
+    assert_eq!(threads.lock().unwrap().drain().count(), 1);
+    first.for_each(|mut x| x.set(true));
+    let (mut marks, found, versions) =
+        world.split::<(Query<EnabledMut<X>>, Query<&mut A>, Lookup<&X>)>();
+    let mut first = marks.iter_mut();
+    first.next().unwrap().set(true);
+    found.job().with(versions.into_job()).schedule_parallel(move |_, _| with_lookup());
+    assert_eq!(threads.lock().unwrap().drain().count(), 1);
+    first.for_each(|mut x| x.set(true));
 }
 
 /// Accessing an entity's slot for writing copies its page if a fork shares it, even if the entity is dead.
