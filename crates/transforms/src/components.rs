@@ -249,8 +249,9 @@ pub struct CustomLocalToWorld(pub Mat4);
 ///   world closes it.
 /// - If the child or the parent is [`Disabled`](ancho_entities::Disabled), the branch below it is inactive and keeps its matrices
 ///   until it is enabled.
-/// - If the parent is a [`Prefab`](ancho_entities::Prefab), the branch below it is inactive, even if the children are not prefabs.
-///   A child is instantiated with the prefab only if it is in its [`LinkedEntityGroup`](ancho_entities::LinkedEntityGroup).
+/// - If the parent is a [`Prefab`](ancho_entities::Prefab), the branch below it is inactive. The update reports a child that is not
+///   a prefab itself (A0170), and a prefab that no [`LinkedEntityGroup`](ancho_entities::LinkedEntityGroup) of an ancestor lists
+///   (A0171). [`spawn_prefab`](crate::spawn_prefab) builds such a tree in one call.
 ///
 /// # Examples
 ///

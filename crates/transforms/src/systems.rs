@@ -139,6 +139,7 @@ impl AddTransforms for World {
 /// - A0141 for matrices that are not finite
 /// - A0145 for an [`Attach`](crate::Attach) that refers to a missing entity
 /// - A0146 for a child that is not in the buffer of the parent that it leaves
+/// - A0170 and A0171 for prefab trees that are incomplete
 /// - an [`EntityError`](ancho_entities::EntityError) if memory ran out
 ///
 /// After an error, the update still processes all other entities.
