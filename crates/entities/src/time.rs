@@ -18,6 +18,8 @@ use std::fmt;
 /// assert_eq!(time.delta(), 0.125);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[doc(alias = "TimeData")]
+#[doc(alias = "DeltaTime")]
 pub struct Time {
     elapsed: f64,
     delta: f64,

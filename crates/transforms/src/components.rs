@@ -123,6 +123,7 @@ pub struct PostTransformMatrix(pub Mat4);
 /// ```
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
 #[component(name = "ancho::LocalToWorld")]
+#[doc(alias = "GlobalTransform")]
 pub struct LocalToWorld(pub Mat4);
 
 impl LocalToWorld {
@@ -271,6 +272,7 @@ pub struct CustomLocalToWorld(pub Mat4);
 /// ```
 #[derive(Component, Clone, Copy, Debug, PartialEq, Eq)]
 #[component(name = "ancho::Parent")]
+#[doc(alias = "ChildOf")]
 pub struct Parent(pub Entity);
 
 /// Element of the buffer of children, which the systems add to each parent.
@@ -283,6 +285,7 @@ pub struct Parent(pub Entity);
 /// restores it.
 #[derive(BufferElement, Clone, Copy, Debug, PartialEq, Eq)]
 #[buffer(name = "ancho::Child", inline = 0, cleanup)]
+#[doc(alias = "Children")]
 pub struct Child(pub Entity);
 
 /// The parent whose [`Child`] buffer lists the entity. The systems compare it with [`Parent`] to find changes.

@@ -48,6 +48,7 @@ impl World {
     /// }
     /// assert_eq!(world.resource::<Clock>().0, 1.0);
     /// ```
+    #[doc(alias = "run_schedule")]
     pub fn update(&mut self, seconds: impl Into<f64>) {
         self.update_all(seconds.into());
         // Inside of a system, errors are kept for the outer update.
