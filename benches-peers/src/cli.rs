@@ -5,14 +5,15 @@ use std::path::PathBuf;
 use crate::harness::{Case, Effort, Part};
 use crate::parts;
 
-/// Rounds taken when `--rounds` is not given.
+/// Default of `--rounds`.
 const DEFAULT_ROUNDS: usize = 5;
 
 /// A parsed command line.
 pub(crate) enum Command {
-    /// Measure a part and print its table.
+    /// Measures parts, and prints their tables.
     Run(Options),
-    /// Run one cell in this process: part, case, subject. Only the program itself uses this.
+    /// Runs one cell in this process: part, case, subject. Only the program itself uses this
+    /// command.
     Cell([String; 3], Effort),
 }
 
@@ -28,7 +29,7 @@ pub(crate) struct Options {
 ///
 /// # Errors
 ///
-/// The message to print, which lists the known names when a part or a case is unknown.
+/// Returns the message to print, which lists the known names when a part or a case is unknown.
 pub(crate) fn parse(mut args: impl Iterator<Item = String>) -> Result<Command, String> {
     let Some(first) = args.next() else {
         return Err(usage("no part given"));

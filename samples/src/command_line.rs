@@ -52,7 +52,7 @@ const MAX_ENTITIES: usize = 50_000_000;
 ///
 /// # Errors
 ///
-/// A sentence that describes the mistake.
+/// Returns a sentence that describes the mistake.
 pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, String> {
     let mut arguments = arguments.into_iter();
     let mut words = Vec::new();
@@ -176,7 +176,7 @@ fn command(words: &[String], options: &[&str], mut show: Show) -> Result<Command
     }
 }
 
-/// Rejects combinations of options that conflict, with a sentence.
+/// Checks the options. Returns a sentence for the user if they conflict, or do not fit the sample.
 fn check(show: &Show) -> Result<(), String> {
     let name = show.sample.name;
     match (&show.sample.kind, show.entities) {

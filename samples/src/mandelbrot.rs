@@ -27,7 +27,7 @@ const HEIGHT: usize = 100;
 /// Number of steps after which a point counts as a member of the set.
 const LIMIT: u8 = 200;
 
-/// Target of the camera, and zoom per frame.
+/// Point of the plane that the camera approaches.
 const TARGET: (f64, f64) = (-0.7453, 0.1127);
 const ZOOM_PER_FRAME: f64 = 0.99;
 
@@ -41,7 +41,7 @@ struct View {
 }
 
 impl View {
-    /// The set down to just below its middle: the lower rows cost much more.
+    /// The first view: the set from its top to just below its middle. The lower rows cost much more than the upper ones.
     const FIRST: Self = Self { left: -2.1, right: 0.7, top: 1.3, bottom: -0.1 };
 
     fn closer(self) -> Self {

@@ -12,7 +12,7 @@ use crate::gallery::{Canvas, Color, Kind, Options, Sample, SampleResult, WorldSa
 
 pub(crate) const SAMPLE: Sample = Sample {
     name: "phyllotaxis",
-    summary: "50,000 cubes arranged like a sunflower's seeds, children of one that turns",
+    summary: "50,000 cubes arranged like a sunflower's seeds, children of a rotating entity",
     kind: Kind::World(WorldSample {
         counts: "cubes",
         entities: 50_000,
@@ -30,7 +30,7 @@ pub(crate) const SAMPLE: Sample = Sample {
 const ANGLE: f32 = 137.51;
 /// Distance of the first cube from the middle. Distances grow with the square root of the index.
 const SPACING: f32 = 1.3;
-/// Height and length of the wave that runs through the cubes.
+/// Height of the wave that runs through the cubes. `WAVE_LENGTH` is its length.
 const WAVE_HEIGHT: f32 = 8.0;
 const WAVE_LENGTH: f32 = 60.0;
 

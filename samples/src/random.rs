@@ -4,8 +4,8 @@ use ancho::entities::Field;
 
 /// Returns a number in `0.0..1.0`, which is always the same for the same seed and index.
 ///
-/// The function has no state: the result depends on seed and index alone, so that values can be made in any order, on
-/// any thread.
+/// The function has no state: the result depends on seed and index alone, so that values can be computed in any order, on any
+/// thread.
 pub(crate) fn unit(seed: u64, index: u64) -> f32 {
     to_unit(mix(mix(seed).wrapping_add(index)))
 }

@@ -20,8 +20,8 @@ const QEMU: &str = "qemu-aarch64-static";
 /// The folder of ARM's C library.
 const LIBRARIES: &str = "/usr/aarch64-linux-gnu";
 
-/// The gallery, tested by the binary `gallery`, and the tests of bits. One command, so that they share one build of the
-/// libraries.
+/// Arguments of cargo: the gallery with its test binary `gallery`, and the tests of bits. One command builds all of them, so that
+/// they share one build of the libraries.
 const TARGETS: &str = "-p samples -p ancho_burst -p ancho_transforms --features ancho_burst/glam \
                        --test gallery --test kernels --test math --test behaviour";
 

@@ -23,7 +23,7 @@ impl Compiler {
     ///
     /// # Errors
     ///
-    /// A message that says what to install.
+    /// Returns a message that says what to install.
     pub(crate) fn find(workspace: &Workspace) -> Result<Self, String> {
         toolchain::nightly()?;
         let sysroot = toolchain::nightly_sysroot()?;

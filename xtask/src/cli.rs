@@ -23,7 +23,7 @@ pub(crate) enum Request {
 ///
 /// # Errors
 ///
-/// A sentence for the user when a word is unknown or a value is missing.
+/// Returns a sentence for the user if a word is unknown or a value is missing.
 pub(crate) fn parse(mut words: impl Iterator<Item = String>) -> Result<Request, String> {
     let Some(command) = words.next() else {
         return Err("no command given".to_owned());

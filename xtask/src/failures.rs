@@ -35,7 +35,7 @@ impl Failures {
         }
     }
 
-    /// Returns the reports. A command that failed without one is named instead.
+    /// Returns the reports. A command that failed without a report is named instead.
     pub(crate) fn finish(mut self, success: bool, command: &str) -> Vec<String> {
         if !success && self.reports.is_empty() {
             self.reports.push(format!("`{command}` failed without naming a test"));

@@ -19,7 +19,7 @@ impl Options {
     ///
     /// # Errors
     ///
-    /// A sentence for the user when a word is unknown or a value is missing.
+    /// Returns a sentence for the user if a word is unknown or a value is missing.
     pub(crate) fn parse(mut words: impl Iterator<Item = String>) -> Result<Self, String> {
         let mut options = Self::default();
         while let Some(word) = words.next() {

@@ -49,7 +49,7 @@ impl Invocation {
         self
     }
 
-    /// Builds in `dir`, so that other flags do not evict the usual build.
+    /// Builds in `dir`, so that a build with other flags does not replace the usual build.
     pub(crate) fn target_dir(self, dir: &Path) -> Self {
         self.args([OsStr::new("--target-dir"), dir.as_os_str()])
     }

@@ -1,7 +1,7 @@
 //! The parts of a `Cargo.toml` that the tasks use.
 //!
-//! A line reader instead of a TOML parser. It supports tables, keys, values over several lines and comments, which is all our
-//! manifests use, and needs no dependency.
+//! This is a line reader, not a TOML parser. It supports tables, keys, values over several lines and comments, which is all that
+//! the manifests of this workspace use, and needs no dependency.
 
 /// A manifest as a list of its keys.
 #[derive(Clone, Debug, Default)]

@@ -1,6 +1,6 @@
 //! `cargo xtask math`: measures the errors of the mathematical functions, for all 2^32 arguments.
 //!
-//! Not a step of the test command, since it takes every core for half an hour. The tests check samples.
+//! This is not a step of the test command, since it takes every core for half an hour. The tests check samples of the arguments.
 
 use crate::invocation::Invocation;
 use crate::workspace::Workspace;

@@ -9,7 +9,7 @@ use crate::invocation::Invocation;
 ///
 /// # Errors
 ///
-/// A message that says what to install, if the user is not root on Debian.
+/// Returns a message that says what to install, if the user is not root on Debian.
 pub(crate) fn ensure_program(program: &str, package: &str) -> Result<(), String> {
     ensure(program, package, || on_path(program))
 }
@@ -18,7 +18,7 @@ pub(crate) fn ensure_program(program: &str, package: &str) -> Result<(), String>
 ///
 /// # Errors
 ///
-/// A message that says what to install, if the user is not root on Debian.
+/// Returns a message that says what to install, if the user is not root on Debian.
 pub(crate) fn ensure_file(file: &Path, package: &str) -> Result<(), String> {
     ensure(&file.to_string_lossy(), package, || file.exists())
 }
@@ -49,7 +49,7 @@ pub(crate) fn update_lists() {
 ///
 /// # Errors
 ///
-/// The message of `apt-cache`, for example about an unknown package.
+/// Returns the message of `apt-cache`, for example about an unknown package.
 pub(crate) fn missing_closure(package: &str) -> Result<Vec<String>, String> {
     let closure = Invocation::new("apt-cache")
         .args(["depends", "--recurse", "--no-recommends", "--no-suggests", "--no-conflicts"])

@@ -6,7 +6,7 @@ use crate::workspace::Workspace;
 /// The arguments of `cargo xtask peers`, checked here so that a typo does not cost a build.
 #[derive(Debug, Eq, PartialEq)]
 pub(crate) struct Options {
-    /// An option of the build, which is not passed to the benchmark's binary.
+    /// True if the benchmark is built for the CPU of this machine. This option is not passed to the benchmark's binary.
     native: bool,
     /// The part, then the flags for the binary.
     words: Vec<String>,
@@ -17,7 +17,7 @@ impl Options {
     ///
     /// # Errors
     ///
-    /// A sentence for the user when a word is unknown or a value is missing.
+    /// Returns a sentence for the user if a word is unknown or a value is missing.
     pub(crate) fn parse(mut words: impl Iterator<Item = String>) -> Result<Self, String> {
         let mut native = false;
         let mut part: Option<String> = None;

@@ -1,6 +1,6 @@
 //! Rust text, with comments and strings separated from code.
 //!
-//! Not a parser: the rules search for words, and only need to distinguish code from other text.
+//! This is not a parser: the rules search for words, and only need to distinguish code from other text.
 
 use std::ops::Range;
 

@@ -13,10 +13,10 @@ pub(crate) struct Step {
     pub(crate) name: &'static str,
     /// One line for `cargo xtask help`.
     pub(crate) about: &'static str,
-    /// Excluded by `--quick`.
+    /// True if `--quick` excludes the step.
     pub(crate) heavy: bool,
-    /// The folder below the target directory that only this step uses. A build server deletes it after the step, since all of
-    /// them together need several times the space.
+    /// The folder below the target directory that only this step uses. A build server deletes the folder after the step, since
+    /// the folders of all steps together need too much space.
     pub(crate) own_build: Option<&'static str>,
     pub(crate) run: fn(&Workspace) -> Outcome,
 }
@@ -52,14 +52,14 @@ pub(crate) const STEPS: &[Step] = &[
     },
     Step {
         name: "clippy",
-        about: "runs clippy on all targets and features, warnings are errors",
+        about: "runs clippy on all targets with all features; warnings are errors",
         heavy: false,
         own_build: None,
         run: clippy::run,
     },
     Step {
         name: "docs",
-        about: "builds the documentation, warnings are errors",
+        about: "builds the documentation; warnings are errors",
         heavy: true,
         own_build: None,
         run: docs::run,
@@ -80,7 +80,7 @@ pub(crate) const STEPS: &[Step] = &[
     },
     Step {
         name: "compile-fail",
-        about: "compares the compiler's errors for wrong programs",
+        about: "compares the errors of the compiler for wrong programs with the expected ones",
         heavy: true,
         own_build: None,
         run: unit::run_compile_fail,
@@ -94,7 +94,7 @@ pub(crate) const STEPS: &[Step] = &[
     },
     Step {
         name: "testrelease",
-        about: "runs tests optimised and without debug assertions, as users ship: unit tests, tests with threads, and those that `asan` skips",
+        about: "runs unit tests, tests with threads, and tests that `asan` skips, optimised and without debug assertions",
         heavy: true,
         own_build: None,
         run: testrelease::run,
@@ -115,14 +115,14 @@ pub(crate) const STEPS: &[Step] = &[
     },
     Step {
         name: "tsan",
-        about: "runs the tests of crates with `unsafe` under ThreadSanitizer, std instrumented",
+        about: "runs tests with several threads under ThreadSanitizer, with an instrumented standard library",
         heavy: true,
         own_build: Some(tsan::BUILD),
         run: tsan::run,
     },
     Step {
         name: "samples",
-        about: "runs the samples without a view, on several numbers of workers and CPU levels; compares hashes and picture",
+        about: "runs the samples with several worker counts and CPU levels, and compares their hashes and the picture",
         heavy: true,
         own_build: None,
         run: samples::run,
@@ -136,7 +136,7 @@ pub(crate) const STEPS: &[Step] = &[
     },
     Step {
         name: "arm",
-        about: "compares the hashes of samples on ARM, under qemu, and runs the tests of bits there",
+        about: "compares the hashes of the samples, and runs the tests of bits, on aarch64 under qemu",
         heavy: true,
         own_build: Some(arm::BUILD),
         run: arm::run,

@@ -9,7 +9,7 @@ pub(crate) const SANITIZER_TARGET: &str = "x86_64-unknown-linux-gnu";
 ///
 /// # Errors
 ///
-/// The command that installs it.
+/// Returns the command that installs the component.
 pub(crate) fn component(subcommand: &str, component: &str) -> Result<(), String> {
     match Invocation::new("cargo").args([subcommand, "--version"]).capture() {
         Ok(_) => Ok(()),
@@ -23,7 +23,7 @@ pub(crate) fn component(subcommand: &str, component: &str) -> Result<(), String>
 ///
 /// # Errors
 ///
-/// The command that installs it.
+/// Returns the command that installs the toolchain.
 pub(crate) fn nightly() -> Result<(), String> {
     let list = Invocation::new("rustup").args(["toolchain", "list"]).capture();
     if list.is_ok_and(|list| lists_nightly(&list)) {
@@ -37,7 +37,7 @@ pub(crate) fn nightly() -> Result<(), String> {
 ///
 /// # Errors
 ///
-/// The message of rustc.
+/// Returns the message of rustc.
 pub(crate) fn nightly_sysroot() -> Result<String, String> {
     let sysroot = Invocation::new("rustc").args(["+nightly", "--print", "sysroot"]).capture()?;
     Ok(sysroot.trim().to_owned())

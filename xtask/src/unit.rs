@@ -63,8 +63,8 @@ pub(crate) fn run_compile_fail(workspace: &Workspace) -> Outcome {
     Outcome::Tested(Invocation::cargo(workspace, &words).test())
 }
 
-/// The crates with default features, in groups without a crate that enables features of another: Cargo unites the features of all
-/// crates in a command.
+/// The crates with default features, in groups for one command each. Cargo unites the features of all crates in a command, so no
+/// crate of a group enables features of another.
 const WITHOUT_FEATURES: [&[&str]; 3] =
     [&["ancho_burst", "ancho_jobs"], &["ancho_collections", "ancho_entities"], &["ancho"]];
 

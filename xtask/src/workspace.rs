@@ -24,7 +24,8 @@ impl Workspace {
         Self { root, target }
     }
 
-    /// Returns a folder below the target directory, for builds whose flags would evict the usual ones.
+    /// Returns a folder below the target directory, for builds whose flags differ from the usual ones. In the same folder, each
+    /// of the two builds would replace the other.
     pub(crate) fn target_dir(&self, name: &str) -> PathBuf {
         self.target.clone().unwrap_or_else(|| self.root.join("target")).join(name)
     }
@@ -39,7 +40,7 @@ impl Workspace {
     ///
     /// # Panics
     ///
-    /// If a file cannot be read, since no step could check such a tree.
+    /// Panics if a file cannot be read, since no step could check such a tree.
     pub(crate) fn tree(&self) -> Tree {
         Tree::read(&self.root)
             .unwrap_or_else(|error| panic!("reading {}: {error}", self.root.display()))

@@ -10,35 +10,35 @@ use super::Summary;
 
 /// Operations run before timing; their results are compared across subjects.
 pub(crate) const CHECKED_OPERATIONS: usize = 3;
-/// A sample of [`Sampling::Repeat`] repeats its operation for this long.
+/// Duration of a sample of [`Sampling::Repeat`], which repeats its operation.
 const SAMPLE: Duration = Duration::from_millis(1);
-/// Repetition before the first sample counts, so that caches, pools and clocks settle.
+/// Time during which the operation is repeated before the first sample, so that caches, pools and clocks settle.
 const WARM_UP: Duration = Duration::from_millis(30);
-/// A process takes samples for this long,
+/// Time for which a process takes samples.
 const TOTAL: Duration = Duration::from_millis(300);
-/// and at least this many.
+/// Minimum number of samples of a process.
 const LEAST_SAMPLES: usize = 5;
-/// A sample of [`Sampling::Burn`] lasts this long; a process takes one.
+/// Duration of a sample of [`Sampling::Burn`], of which a process takes one.
 const BURN: Duration = Duration::from_secs(1);
 
 /// The sampling of a case.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Sampling {
-    /// A sample repeats the operation for a millisecond; the figure is the time of one.
+    /// A sample repeats the operation for a millisecond. The figure is the time of one operation.
     Repeat,
-    /// A sample is one operation on a state made for it; the figure is its time. Use it for operations that work only once per
-    /// state, and take so long that reading the clock does not matter.
+    /// A sample is one operation on a state that was created for it. The figure is the time of the operation. Use it for
+    /// operations that work only once per state, and take so long that reading the clock does not matter.
     Afresh,
-    /// [Afresh](Sampling::Afresh), with large blocks of memory fresh from the kernel.
+    /// Like [Afresh](Sampling::Afresh), with large blocks of memory fresh from the kernel.
     AfreshCold,
-    /// A sample is one operation after the process has slept this long; the figure is its time,
-    /// with the cost of reading the clock (some 30 ns) in it.
+    /// A sample is one operation after the process has slept this long. The figure is the time of the operation, including the
+    /// cost of reading the clock (some 30 ns).
     AfterIdle(Duration),
-    /// A sample is a second in which the operation runs once in every period; the figure is the
-    /// CPU time, in nanoseconds, that all threads of the process used in it.
+    /// A sample is a second in which the operation runs once in every period. The figure is the CPU time, in nanoseconds, that
+    /// all threads of the process used in that second.
     Burn { period: Duration },
-    /// A sample is the growth of the process's memory, in bytes for each of `count` things, once they are created; a process takes
-    /// one.
+    /// A sample is the growth of the process's memory when `count` things are created, in bytes per thing. A process takes one
+    /// sample.
     Resident { count: usize },
 }
 
@@ -62,9 +62,9 @@ pub(crate) enum Unit {
 /// The amount of work for a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effort {
-    /// Only compute the result, to compare it across subjects.
+    /// Only computes the result, to compare it across subjects.
     Check,
-    /// Check, then measure.
+    /// Computes the result, then measures.
     Measure,
 }
 
@@ -83,11 +83,11 @@ impl Cell {
     /// Measures `operation` on `state`.
     ///
     /// `result` condenses the state after the operations so far. It is called once, after the same number of operations for every
-    /// subject, and must return the same value for all of them. Neither making nor dropping `state` is timed.
+    /// subject, and must return the same value for all of them. Neither creating nor dropping `state` is timed.
     ///
     /// # Panics
     ///
-    /// When the case is sampled [afresh](Sampling::Afresh), or measures memory.
+    /// Panics when the case is sampled [afresh](Sampling::Afresh), or measures memory.
     pub(crate) fn run<S>(
         self,
         mut state: S,
@@ -109,14 +109,14 @@ impl Cell {
         })
     }
 
-    /// Measures `operation` on states that `make` makes, one for each operation.
+    /// Measures `operation` on states that `make` returns, one for each operation.
     ///
-    /// Neither making nor dropping them is timed, and each is dropped before the next is made.
-    /// `result` is called once, on a state after its operation.
+    /// Neither creating nor dropping them is timed, and each is dropped before the next is created. `result` is called once, on a
+    /// state after its operation.
     ///
     /// # Panics
     ///
-    /// When the case is sampled otherwise than [afresh](Sampling::Afresh).
+    /// Panics when the case is sampled otherwise than [afresh](Sampling::Afresh).
     pub(crate) fn run_afresh<S>(
         self,
         mut make: impl FnMut() -> S,
@@ -136,13 +136,13 @@ impl Cell {
         })
     }
 
-    /// Measures the growth of the process's memory when `make` makes its state.
+    /// Measures the growth of the process's memory when `make` creates a state.
     ///
     /// `result` is called once, on that state.
     ///
     /// # Panics
     ///
-    /// When the case does not measure [memory](Sampling::Resident).
+    /// Panics when the case does not measure [memory](Sampling::Resident).
     pub(crate) fn run_resident<S>(
         self,
         make: impl FnOnce() -> S,
@@ -172,7 +172,7 @@ impl Cell {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Reading {
     pub(super) result: u64,
-    /// Absent if only the result was requested.
+    /// The figures, or `None` if only the result was requested.
     pub(super) figures: Option<Summary>,
 }
 
@@ -188,7 +188,7 @@ impl fmt::Display for Reading {
 }
 
 impl Reading {
-    /// Reads the line back.
+    /// Parses the line that a process printed.
     pub(super) fn parse(line: &str) -> Option<Reading> {
         let mut words = line.split_whitespace();
         let result = words.next()?.parse().ok()?;
@@ -212,7 +212,7 @@ fn repeat(mut operation: impl FnMut()) -> Vec<f64> {
         start.elapsed()
     };
 
-    // The quickest trial sets the number, so an interrupted trial has no effect.
+    // The fastest trial sets the number, so an interrupted trial has no effect.
     let mut repetitions = 1;
     let warm = Instant::now();
     while warm.elapsed() < WARM_UP {
@@ -270,7 +270,7 @@ fn after_idle(idle: Duration, mut operation: impl FnMut()) -> Vec<f64> {
     samples
 }
 
-/// CPU nanoseconds per second of wall time.
+/// Returns the CPU nanoseconds per second of wall time.
 fn burn(period: Duration, mut operation: impl FnMut()) -> f64 {
     let used = cpu_time();
     let start = Instant::now();
@@ -285,14 +285,14 @@ fn burn(period: Duration, mut operation: impl FnMut()) -> f64 {
     nanoseconds(cpu_time() - used) / start.elapsed().as_secs_f64()
 }
 
-/// CPU time used by all threads of this process so far.
+/// Returns the CPU time that all threads of this process have used so far.
 fn cpu_time() -> Duration {
     clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).expect("a process has a CPU clock").into()
 }
 
 /// Returns the bytes of private memory of this process: heap, stacks and anonymous maps, without its code.
 ///
-/// The kernel adds them up page by page on request; the quicker counts of `/proc/self/statm` lag.
+/// The kernel adds them up page by page on request. The counts of `/proc/self/statm` are faster to read, but lag behind.
 fn resident() -> u64 {
     let rollup = std::fs::read_to_string("/proc/self/smaps_rollup").expect("Linux tells it");
     let kibibytes = rollup.lines().find_map(|line| {

@@ -19,7 +19,7 @@ pub(crate) struct Part {
     pub(crate) name: &'static str,
     /// A short description of the part.
     pub(crate) about: &'static str,
-    /// The columns, ours first.
+    /// The columns. That of ancho is the first.
     pub(crate) subjects: &'static [Subject],
     /// The rows.
     pub(crate) cases: &'static [Case],
@@ -37,7 +37,7 @@ impl Part {
     }
 }
 
-/// A column.
+/// A column of the table: a library, or hand-written code.
 #[derive(Debug)]
 pub(crate) struct Subject {
     pub(crate) name: &'static str,
@@ -69,14 +69,14 @@ pub(crate) enum Role {
     Limit,
 }
 
-/// A row.
+/// A row of the table: an operation that all subjects perform.
 #[derive(Debug)]
 pub(crate) struct Case {
     pub(crate) name: &'static str,
     pub(crate) sampling: Sampling,
-    /// The subjects that run the case, with their functions. A subject without an entry does not support it.
+    /// The subjects that run the case, with their functions. A subject without an entry does not support the case.
     pub(crate) cells: &'static [(&'static str, Run)],
-    /// Lower bounds: the smallest of these applies.
+    /// The lower bounds, of which the smallest applies.
     pub(crate) limits: &'static [Limit],
     /// Required ratios between subjects.
     pub(crate) requires: &'static [Require],
@@ -125,7 +125,7 @@ pub(crate) const fn at_most(most: f64, under: Under) -> Require {
 pub(crate) enum Under {
     /// The minimum of a subject.
     Subject(&'static str),
-    /// The least minimum of these subjects.
+    /// The smallest minimum of these subjects.
     Best(&'static [&'static str]),
     /// The minimum of the same subject in another case, measured in turns with it.
     Case(&'static str),
@@ -161,7 +161,7 @@ pub(crate) struct Pair {
     /// The case used as the divisor.
     pub(crate) under: &'static Case,
     pub(crate) subject: &'static str,
-    /// The minimum of each.
+    /// The minimum of each of the two cases.
     pub(crate) mins: [f64; 2],
 }
 
@@ -170,8 +170,8 @@ pub(crate) struct Pair {
 pub(crate) struct Figure {
     pub(crate) case: &'static str,
     pub(crate) subject: &'static str,
-    /// Minimum over all rounds, and median of the processes' medians,
+    /// Minimum over all rounds, and median of the processes' medians. `unit` is their unit.
     pub(crate) figures: Summary,
-    /// in this unit.
+    /// The unit of the figures.
     pub(crate) unit: Unit,
 }

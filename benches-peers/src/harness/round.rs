@@ -17,7 +17,7 @@ const STRICT_HEAP: &str = "glibc.malloc.mmap_threshold=131072:glibc.malloc.trim_
 ///
 /// # Errors
 ///
-/// When they differ, or when a process fails.
+/// Returns an error when the results differ, or when a process fails.
 pub(crate) fn check(part: &Part, cases: &[&'static Case]) -> Result<(), String> {
     for case in cases {
         let mut first: Option<(&str, u64)> = None;
@@ -42,7 +42,7 @@ const TURNS: usize = 3;
 ///
 /// # Errors
 ///
-/// When a process fails.
+/// Returns an error when a process fails.
 pub(crate) fn measure(
     part: &Part,
     cases: &[&'static Case],

@@ -12,7 +12,7 @@ impl Summary {
     ///
     /// # Panics
     ///
-    /// When the list is empty.
+    /// Panics when the list is empty.
     pub(crate) fn of(samples: &[f64]) -> Summary {
         Summary { min: min(samples.iter().copied()), median: median(samples.to_vec()) }
     }
@@ -21,7 +21,7 @@ impl Summary {
     ///
     /// # Panics
     ///
-    /// When the list is empty.
+    /// Panics when the list is empty.
     pub(crate) fn of_processes(processes: &[Summary]) -> Summary {
         Summary {
             min: min(processes.iter().map(|process| process.min)),
@@ -34,7 +34,7 @@ fn min(figures: impl Iterator<Item = f64>) -> f64 {
     figures.min_by(f64::total_cmp).expect("a figure at least")
 }
 
-/// The middle figure, or the mean of the two in the middle.
+/// Returns the middle figure, or the mean of the two in the middle.
 fn median(mut figures: Vec<f64>) -> f64 {
     figures.sort_by(f64::total_cmp);
     let middle = figures.len() / 2;

@@ -2,7 +2,8 @@
 
 use super::{Bound, Case, Figure, Pair, Part, Require, Role, Sampling, Under, Unit};
 
-/// Renders a part: a row per case, a column per subject, then our ratios and the required ones.
+/// Renders a part: a row per case, a column per subject, then the ratios of ancho and the required
+/// ratios.
 pub(crate) fn render(part: &Part, figures: &[Figure], pairs: &[Pair], rounds: usize) -> String {
     let mut header = vec!["case".to_owned()];
     header.extend(part.subjects.iter().map(|subject| subject.name.to_owned()));
@@ -35,7 +36,7 @@ impl Row<'_> {
         Some(self.figures.iter().find(|figure| figure.subject == subject)?.figures.min)
     }
 
-    /// Returns the quickest subject of a role.
+    /// Returns the figure of the fastest subject of a role.
     fn best(&self, role: Role) -> Option<&Figure> {
         self.figures
             .iter()

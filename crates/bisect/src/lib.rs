@@ -166,12 +166,12 @@ impl<'a> Bisection<'a> {
     ///
     /// # Errors
     ///
-    /// A0089 if the drivers of both worlds panic. If only one driver panics, that is a divergence. A0090 if hashing a component
-    /// panics.
+    /// Returns A0089 if the drivers of both worlds panic. If only one driver panics, that is a divergence. Returns A0090 if
+    /// hashing a component panics.
     ///
     /// # Panics
     ///
-    /// If a thread cannot be spawned.
+    /// Panics if a thread cannot be spawned.
     pub fn run(self) -> Result<Option<Divergence>, BisectionError> {
         let Self { make, drive, frames } = self;
         let ((to_first, of_first), (to_second, of_second)) = (channel(), channel());
@@ -215,7 +215,7 @@ impl<'a> Bisection<'a> {
     ///
     /// # Panics
     ///
-    /// If [`run`](Self::run) returns a divergence or an error. The message is its text.
+    /// Panics if [`run`](Self::run) returns a divergence or an error. The message is its text.
     ///
     /// # Examples
     ///

@@ -33,7 +33,7 @@ const BLOCK: usize = 256;
 /// }
 /// ```
 pub trait Floats: Copy + 'static {
-    /// The array with the same numbers.
+    /// The array type that holds the numbers of a value.
     type Array: FloatArray;
 
     /// Converts the value to an array.
@@ -102,7 +102,7 @@ glam_floats! { Vec2 2 Vec3 3 Vec3A 3 Vec4 4 Quat 4 }
 mod sealed {
     use super::{BLOCK, Floats};
 
-    /// One number of each value of a block.
+    /// A column of a block: the same number of each value.
     #[derive(Clone, Copy, Debug)]
     #[repr(align(64))]
     pub struct Column([f32; BLOCK]);
@@ -265,10 +265,10 @@ impl<K, S: sealed::Slices<K>> ColumnSlices<K> for S {}
 
 /// Runs a kernel for each index of some slices of small structs, as if each number had a slice of its own.
 ///
-/// A vector of three numbers does not fit registers of four or eight. A loop over a slice of them spends much of its time on
-/// gathering equal coordinates, and more with wider registers. This function copies a block of values to columns, runs the kernel
-/// over those, and copies the mutable ones back, all in the first-level cache. This pays off for kernels of more than about ten
-/// operations. Shorter ones, such as adding two vectors, are faster in a plain loop.
+/// A vector of three numbers does not fill a register of four or eight numbers. A loop over a slice of such vectors spends much
+/// of its time gathering equal coordinates, and more with wider registers. This function copies a block of values to columns,
+/// runs the kernel over the columns, and copies mutable values back, all in the first-level cache. This pays off for kernels of
+/// more than about ten operations. Shorter kernels, such as adding two vectors, are faster in a plain loop.
 ///
 /// The kernel is compiled for each CPU level, as by [`dispatch`]. Mark a large closure `#[inline(always)]`, or the function
 /// around it `#[burst(closures)]`.

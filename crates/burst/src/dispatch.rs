@@ -8,10 +8,10 @@ use crate::CpuLevel;
 /// elsewhere, mostly for the baseline. Keep loops inside the closure.
 ///
 /// A closure that is large (about twenty lines) stays a call unless it is marked `#[inline(always)]`. `#[burst(closures)]` on the
-/// function around it marks it and those inside it.
+/// enclosing function marks the closure, and the closures inside it.
 ///
 /// A library that loops over a user's closure should take the closure by value, or call it in a marked closure of its own.
-/// Calling a `&F` as a function goes through a function of the standard library, which ends the level there.
+/// Calling a `&F` goes through a function of the standard library, which is compiled for the baseline.
 ///
 /// # Determinism
 ///
@@ -31,7 +31,7 @@ pub fn dispatch<R, K: FnOnce() -> R>(kernel: K) -> R {
 
 /// Runs `kernel` as [`dispatch`] does, at the given level at most, and returns its result.
 ///
-/// With [`CpuLevel::Baseline`] this call is not dispatched. Useful where wider vectors were measured to be slower, and to compare
+/// With [`CpuLevel::Baseline`] this call is not dispatched. Use it where wider vectors were measured to be slower, and to compare
 /// levels in one process. Other kernels keep their level. The level is never above the one in use.
 ///
 /// # Determinism

@@ -100,7 +100,7 @@ impl CpuLevel {
 
     /// Limits the level in use to `self` or the machine's level, whichever is lower, and returns the new level in use.
     ///
-    /// For tests and measurements: results do not depend on the level. The limit applies to the whole process.
+    /// Use it in tests and measurements. Results do not depend on the level. The limit applies to the whole process.
     ///
     /// # Examples
     ///

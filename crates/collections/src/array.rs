@@ -19,8 +19,8 @@ use crate::error::{AllocationError, expect_memory};
 
 /// An array of fixed length that jobs share with its owner.
 ///
-/// A batch of a parallel job that writes it sees its own part; a job that reads it sees all of it.
-/// The elements begin at a cache line.
+/// In a parallel job that writes the array, each batch sees its own part. A job that reads the array sees all elements. The
+/// elements begin at a cache line.
 ///
 /// It is the [`JobSlice`] of `ancho_jobs` with an [`Allocator`], and has the same tokens.
 ///
@@ -50,11 +50,11 @@ pub struct NativeArray<T> {
 }
 
 impl<T: Send + 'static> NativeArray<T> {
-    /// Makes an array of `length` default values.
+    /// Creates an array of `length` default values.
     ///
     /// # Panics
     ///
-    /// Panics with code A0017 if there is no memory for them.
+    /// Panics with code A0017 if there is no memory.
     ///
     /// # Examples
     ///
@@ -69,11 +69,11 @@ impl<T: Send + 'static> NativeArray<T> {
         Self::new_in(length, &Allocator::PERSISTENT)
     }
 
-    /// Makes an array of `length` default values in the allocator's memory.
+    /// Creates an array of `length` default values in the allocator's memory.
     ///
     /// # Panics
     ///
-    /// Panics with code A0017 if there is no memory for them.
+    /// Panics with code A0017 if there is no memory.
     ///
     /// # Examples
     ///
@@ -89,11 +89,11 @@ impl<T: Send + 'static> NativeArray<T> {
         Self::from_fn_in(length, |_| T::default(), allocator)
     }
 
-    /// Makes an array of `length` copies of a value.
+    /// Creates an array of `length` copies of a value.
     ///
     /// # Panics
     ///
-    /// Panics with code A0017 if there is no memory for them.
+    /// Panics with code A0017 if there is no memory.
     ///
     /// # Examples
     ///
@@ -108,12 +108,12 @@ impl<T: Send + 'static> NativeArray<T> {
         Self::from_fn_in(length, move |_| value.clone(), &Allocator::PERSISTENT)
     }
 
-    /// Makes an array of `length` elements that are all zero bytes. For large arrays the system
-    /// often has zeroed memory ready, and nothing is written.
+    /// Creates an array of `length` elements that are all zero bytes. For large arrays the system often has zeroed memory ready,
+    /// and nothing is written.
     ///
     /// # Panics
     ///
-    /// Panics with code A0017 if there is no memory for them.
+    /// Panics with code A0017 if there is no memory.
     ///
     /// # Examples
     ///
@@ -140,11 +140,11 @@ impl<T: Send + 'static> NativeArray<T> {
         Self::with(elements, allocator)
     }
 
-    /// Makes an array from a function that is called with each index.
+    /// Creates an array from a function that is called with each index.
     ///
     /// # Panics
     ///
-    /// Panics with code A0017 if there is no memory for them.
+    /// Panics with code A0017 if there is no memory.
     ///
     /// # Examples
     ///
@@ -156,11 +156,11 @@ impl<T: Send + 'static> NativeArray<T> {
         Self::from_fn_in(length, element, &Allocator::PERSISTENT)
     }
 
-    /// Makes an array from a function that is called with each index, in the allocator's memory.
+    /// Creates an array from a function that is called with each index, in the allocator's memory.
     ///
     /// # Panics
     ///
-    /// Panics with code A0017 if there is no memory for them.
+    /// Panics with code A0017 if there is no memory.
     ///
     /// # Examples
     ///
@@ -181,11 +181,11 @@ impl<T: Send + 'static> NativeArray<T> {
         Self::with(elements.into_boxed_slice(), allocator)
     }
 
-    /// Makes an array of the elements of a slice, in the allocator's memory.
+    /// Creates an array of the elements of a slice, in the allocator's memory.
     ///
     /// # Panics
     ///
-    /// Panics with code A0017 if there is no memory for them.
+    /// Panics with code A0017 if there is no memory.
     ///
     /// # Examples
     ///

@@ -55,11 +55,11 @@ pub type NativeBitArray = Native<BitArray>;
 labelled_as!(BitArray, NativeBitArray);
 
 impl BitArray {
-    /// Makes an array of `length` bits, all of them false.
+    /// Creates an array of `length` bits, all of them false.
     ///
     /// # Panics
     ///
-    /// Panics with code A0017 if there is no memory for them.
+    /// Panics with code A0017 if there is no memory.
     ///
     /// # Examples
     ///
@@ -71,11 +71,11 @@ impl BitArray {
         Self::new_in(length, &Allocator::PERSISTENT)
     }
 
-    /// Makes an array of `length` bits, all of them false, in the allocator's memory.
+    /// Creates an array of `length` bits, all of them false, in the allocator's memory.
     ///
     /// # Panics
     ///
-    /// Panics with code A0017 if there is no memory for them.
+    /// Panics with code A0017 if there is no memory.
     ///
     /// # Examples
     ///
@@ -127,7 +127,7 @@ impl BitArray {
         self.words.allocator()
     }
 
-    /// Returns the capacity, in bits, including the existing ones.
+    /// Returns the number of bits that fit without reallocation, including the existing bits.
     ///
     /// # Examples
     ///
@@ -138,11 +138,11 @@ impl BitArray {
         self.words.capacity().saturating_mul(64)
     }
 
-    /// Makes room for `additional` more bits.
+    /// Reserves room for `additional` more bits.
     ///
     /// # Errors
     ///
-    /// Returns an error, and changes nothing, if there is no memory for them.
+    /// Returns an error, and changes nothing, if there is no memory.
     ///
     /// # Examples
     ///
@@ -158,11 +158,11 @@ impl BitArray {
         self.words.try_reserve(words)
     }
 
-    /// Makes room for `additional` more bits.
+    /// Reserves room for `additional` more bits.
     ///
     /// # Panics
     ///
-    /// Panics with code A0017 if there is no memory for them.
+    /// Panics with code A0017 if there is no memory.
     ///
     /// # Examples
     ///
@@ -242,7 +242,7 @@ impl BitArray {
         }
     }
 
-    /// Makes all bits false.
+    /// Sets all bits to false.
     ///
     /// # Examples
     ///
@@ -259,7 +259,7 @@ impl BitArray {
     ///
     /// # Panics
     ///
-    /// Panics with code A0017 if there is no memory for them.
+    /// Panics with code A0017 if there is no memory.
     ///
     /// # Examples
     ///
@@ -347,7 +347,7 @@ impl fmt::Debug for BitArray {
 }
 
 impl Native<BitArray> {
-    /// Makes an array of `length` bits, all of them false. See [`BitArray::new`].
+    /// Creates an array of `length` bits, all of them false. See [`BitArray::new`].
     ///
     /// # Examples
     ///
@@ -359,7 +359,7 @@ impl Native<BitArray> {
         Self::of(BitArray::new(length))
     }
 
-    /// Makes an array of `length` bits, all of them false, in the allocator's memory. See
+    /// Creates an array of `length` bits, all of them false, in the allocator's memory. See
     /// [`BitArray::new_in`].
     ///
     /// # Examples
@@ -581,7 +581,8 @@ impl BitArray {
     ///
     /// # Panics
     ///
-    /// Panics with code A0014 if the range is not in the other array, or does not fit here.
+    /// Panics with code A0014 if the range is not in the other array, or does not fit in this
+    /// array.
     ///
     /// # Examples
     ///

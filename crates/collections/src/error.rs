@@ -27,7 +27,7 @@ pub struct AllocationError {
 }
 
 impl AllocationError {
-    /// Makes the error of an allocation of `elements` elements of type `T`.
+    /// Creates the error of an allocation of `elements` elements of type `T`.
     pub(crate) fn of<T>(allocator: &'static str, elements: usize) -> Self {
         Self { allocator, elements, element_size: size_of::<T>() }
     }
@@ -108,7 +108,7 @@ impl From<AllocationError> for CapacityError {
 pub struct Rejected<T, E> {
     /// The value that was not added.
     pub value: T,
-    /// The reason.
+    /// The reason why the value was not added.
     pub error: E,
 }
 
@@ -126,7 +126,7 @@ impl<T, E: fmt::Display> fmt::Debug for Rejected<T, E> {
 
 impl<T, E: Error> Error for Rejected<T, E> {}
 
-/// `unwrap` shows the display text, with the code and the remedy.
+/// Implements `Debug` with the text of `Display`, so that `unwrap` shows the code and the remedy.
 macro_rules! debug_as_display {
     ($($error:ty),+ $(,)?) => {$(
         impl std::fmt::Debug for $error {

@@ -1,15 +1,15 @@
 //! Separate buffers for the batches of a parallel job, merged when the job is done.
 //!
-//! Threads affect only when a batch runs. Each batch has a lane of its own, marked with the batch's
-//! number, and after the last batch the lanes are emptied in the order of those numbers. Writing
-//! does not wait; a lock is taken once at the beginning of a batch, and once at its end.
+//! Each batch has its own lane, marked with the batch's number. After the last batch, the lanes are emptied in the order of these
+//! numbers, so the result does not depend on threads. Writing does not wait; a lock is taken once at the beginning of a batch,
+//! and once at its end.
 
 use std::fmt;
 use std::mem;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// The target of one batch's writes: the elements it adds, in order.
+/// The elements that one batch adds to a container, in order.
 ///
 /// See [`Lanes`] for an example.
 pub trait Lane: Default {
@@ -78,9 +78,9 @@ pub struct Lanes<L> {
 }
 
 struct Shelf<L> {
-    /// Written lanes, sorted by the number of the batch and the order in which they were returned.
-    /// A batch may have several lanes. The count of a deferred job, which comes before the batches,
-    /// has a lane with the number of the first batch.
+    /// Written lanes, sorted by the number of the batch and the order in which they were returned. A batch may have several
+    /// lanes. The function that computes the count of a deferred job also has a lane. It runs before the batches, and its lane
+    /// has the number of the first batch.
     written: Vec<((usize, usize), L)>,
     /// Emptied lanes, whose memory is used again.
     spare: Vec<L>,
@@ -93,7 +93,7 @@ impl<L> Default for Lanes<L> {
 }
 
 impl<L> Lanes<L> {
-    /// Makes lanes, without allocating.
+    /// Creates lanes, without allocating.
     pub const fn new() -> Self {
         Self { shelf: OnceLock::new() }
     }

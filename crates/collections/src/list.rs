@@ -70,7 +70,7 @@ pub type NativeList<T> = Native<List<T>>;
 labelled_as!(List<T>, NativeList);
 
 impl<T> List<T> {
-    /// Makes an empty list, without allocating.
+    /// Creates an empty list, without allocating.
     ///
     /// # Examples
     ///
@@ -82,7 +82,7 @@ impl<T> List<T> {
         Self { items, lanes: Lanes::new(), overflow: Vec::new() }
     }
 
-    /// Makes an empty list that uses the allocator.
+    /// Creates an empty list that uses the allocator.
     ///
     /// # Examples
     ///
@@ -95,11 +95,11 @@ impl<T> List<T> {
         Self { items, lanes: Lanes::new(), overflow: Vec::new() }
     }
 
-    /// Makes an empty list with room for `capacity` elements.
+    /// Creates an empty list with room for `capacity` elements.
     ///
     /// # Panics
     ///
-    /// Panics with code A0017 if there is no memory for them.
+    /// Panics with code A0017 if there is no memory.
     ///
     /// # Examples
     ///
@@ -111,11 +111,11 @@ impl<T> List<T> {
         Self::with_capacity_in(capacity, &Allocator::PERSISTENT)
     }
 
-    /// Makes an empty list with room for `capacity` elements, in the allocator's memory.
+    /// Creates an empty list with room for `capacity` elements, in the allocator's memory.
     ///
     /// # Panics
     ///
-    /// Panics with code A0017 if there is no memory for them.
+    /// Panics with code A0017 if there is no memory.
     ///
     /// # Examples
     ///
@@ -130,7 +130,7 @@ impl<T> List<T> {
         list
     }
 
-    /// Returns the capacity, in elements, including the existing ones.
+    /// Returns the number of elements that fit without reallocation, including the existing elements.
     ///
     /// # Examples
     ///
@@ -153,12 +153,11 @@ impl<T> List<T> {
         self.items.allocator()
     }
 
-    /// Makes room for exactly `capacity` elements.
+    /// Sets the capacity to exactly `capacity` elements.
     ///
     /// # Errors
     ///
-    /// Returns an error, and changes nothing, if there are more elements already (A0016), or if
-    /// there is no memory for that (A0017).
+    /// Returns an error, and changes nothing, if there are more elements already (A0016), or if there is no memory (A0017).
     ///
     /// # Examples
     ///
@@ -202,11 +201,11 @@ impl<T> List<T> {
         self.overflow.shrink_to_fit();
     }
 
-    /// Makes room for `additional` more elements.
+    /// Reserves room for `additional` more elements.
     ///
     /// # Errors
     ///
-    /// Returns an error, and changes nothing, if there is no memory for them.
+    /// Returns an error, and changes nothing, if there is no memory.
     ///
     /// # Examples
     ///
@@ -228,11 +227,11 @@ impl<T> List<T> {
         self.reserve_to(grown)
     }
 
-    /// Makes room for `additional` more elements.
+    /// Reserves room for `additional` more elements.
     ///
     /// # Panics
     ///
-    /// Panics with code A0017 if there is no memory for them.
+    /// Panics with code A0017 if there is no memory.
     ///
     /// # Examples
     ///
@@ -259,7 +258,7 @@ impl<T> List<T> {
     ///
     /// # Panics
     ///
-    /// Panics with code A0017 if the list has to grow and there is no memory for it.
+    /// Panics with code A0017 if the list has to grow and there is no memory.
     ///
     /// # Examples
     ///
@@ -293,7 +292,7 @@ impl<T> List<T> {
     ///
     /// # Errors
     ///
-    /// Returns the element if the list has to grow and there is no memory for it.
+    /// Returns the element if the list has to grow and there is no memory.
     ///
     /// # Examples
     ///
@@ -326,7 +325,7 @@ impl<T> List<T> {
     ///
     /// # Panics
     ///
-    /// Panics with code A0017 if the list has to grow and there is no memory for it.
+    /// Panics with code A0017 if the list has to grow and there is no memory.
     ///
     /// # Examples
     ///
@@ -347,7 +346,7 @@ impl<T> List<T> {
     ///
     /// # Panics
     ///
-    /// Panics with code A0017 if the list has to grow and there is no memory for it.
+    /// Panics with code A0017 if the list has to grow and there is no memory.
     ///
     /// # Examples
     ///
@@ -369,7 +368,7 @@ impl<T> List<T> {
     ///
     /// # Panics
     ///
-    /// Panics with code A0017 if the list has to grow and there is no memory for it.
+    /// Panics with code A0017 if the list has to grow and there is no memory.
     ///
     /// # Examples
     ///
@@ -569,7 +568,7 @@ impl<T> List<T> {
         self.items.clear();
     }
 
-    /// Takes out the elements of parallel writers that did not fit, in order.
+    /// Removes and returns the elements of parallel writers that did not fit, in order.
     ///
     /// # Examples
     ///
@@ -678,7 +677,7 @@ impl<T: Clone> Clone for List<T> {
     ///
     /// # Panics
     ///
-    /// Panics with code A0017 if there is no memory for them.
+    /// Panics with code A0017 if there is no memory.
     fn clone(&self) -> Self {
         // Not by cloning the vector, which aborts if the allocator refuses.
         let mut clone = Self::with_capacity_in(self.len(), self.allocator());

@@ -32,7 +32,7 @@ use crate::allocator::{Allocator, Registration};
 /// ```
 pub trait Container: Sized + Send + 'static {
     /// Returns the label for error messages: by default the type, and the place where the container
-    /// was made.
+    /// was created.
     #[track_caller]
     fn label() -> ContainerLabel {
         ContainerLabel::of::<Native<Self>>()
@@ -64,10 +64,10 @@ pub trait Container: Sized + Send + 'static {
 /// assert_eq!(deck.get().unwrap().0.capacity(), 52);
 /// ```
 pub trait Growable: Container {
-    /// Makes an empty container that uses the allocator. It allocates nothing yet.
+    /// Creates an empty container that uses the allocator. It allocates nothing yet.
     fn new_in(allocator: &Allocator) -> Self;
 
-    /// Makes an empty container with room for at least `capacity` elements, in the allocator's
+    /// Creates an empty container with room for at least `capacity` elements, in the allocator's
     /// memory.
     #[track_caller]
     fn with_capacity_in(capacity: usize, allocator: &Allocator) -> Self;
@@ -114,7 +114,7 @@ pub struct Native<C> {
 }
 
 impl<C: Growable> Native<C> {
-    /// Makes an empty container, without allocating.
+    /// Creates an empty container, without allocating.
     ///
     /// # Examples
     ///
@@ -127,7 +127,7 @@ impl<C: Growable> Native<C> {
         Self::new_in(&Allocator::PERSISTENT)
     }
 
-    /// Makes an empty container that uses the allocator.
+    /// Creates an empty container that uses the allocator.
     ///
     /// # Examples
     ///
@@ -140,14 +140,14 @@ impl<C: Growable> Native<C> {
         Self::of_in(C::new_in(allocator), allocator)
     }
 
-    /// Makes an empty container with room for at least `capacity` elements.
+    /// Creates an empty container with room for at least `capacity` elements.
     ///
     /// An element is a key for maps, a value for multi-maps and sets, a byte for text, a row for
     /// columns.
     ///
     /// # Panics
     ///
-    /// Panics with code A0017 if there is no memory for them.
+    /// Panics with code A0017 if there is no memory.
     ///
     /// # Examples
     ///
@@ -164,12 +164,12 @@ impl<C: Growable> Native<C> {
         Self::with_capacity_in(capacity, &Allocator::PERSISTENT)
     }
 
-    /// Makes an empty container with room for at least `capacity` elements, in the allocator's
+    /// Creates an empty container with room for at least `capacity` elements, in the allocator's
     /// memory. See [`with_capacity`](Self::with_capacity).
     ///
     /// # Panics
     ///
-    /// Panics with code A0017 if there is no memory for them.
+    /// Panics with code A0017 if there is no memory.
     ///
     /// # Examples
     ///
@@ -423,7 +423,7 @@ impl<C> Native<C> {
         self.data.get_mut()
     }
 
-    /// Takes the data out.
+    /// Consumes the container, and returns its data.
     ///
     /// # Errors
     ///
@@ -488,7 +488,7 @@ impl<C: fmt::Debug> fmt::Debug for Native<C> {
 macro_rules! labelled_as {
     ($data:ident $(<$($parameter:ident),+ $(; $hidden:ident)?>)?, $alias:ident) => {
         mod alias {
-            /// Used only for its name.
+            /// A type that is used only for its name in messages.
             pub(super) struct $alias$(<$($parameter),+>(
                 std::marker::PhantomData<($($parameter,)+)>
             ))?;

@@ -72,7 +72,7 @@ pub type NativeQueue<T> = Native<Queue<T>>;
 labelled_as!(Queue<T>, NativeQueue);
 
 impl<T> Queue<T> {
-    /// Makes an empty queue, without allocating.
+    /// Creates an empty queue, without allocating.
     ///
     /// # Examples
     ///
@@ -83,7 +83,7 @@ impl<T> Queue<T> {
         Self::with(Ring::new_in(Allocator::PERSISTENT))
     }
 
-    /// Makes an empty queue that uses the allocator.
+    /// Creates an empty queue that uses the allocator.
     ///
     /// # Examples
     ///
@@ -95,11 +95,11 @@ impl<T> Queue<T> {
         Self::with(Ring::new_in(allocator.clone()))
     }
 
-    /// Makes an empty queue with room for `capacity` elements, or more.
+    /// Creates an empty queue with room for `capacity` elements, or more.
     ///
     /// # Panics
     ///
-    /// Panics with code A0017 if there is no memory for them.
+    /// Panics with code A0017 if there is no memory.
     ///
     /// # Examples
     ///
@@ -111,11 +111,11 @@ impl<T> Queue<T> {
         Self::with_capacity_in(capacity, &Allocator::PERSISTENT)
     }
 
-    /// Makes an empty queue with room for `capacity` elements, or more, in the allocator's memory.
+    /// Creates an empty queue with room for `capacity` elements, or more, in the allocator's memory.
     ///
     /// # Panics
     ///
-    /// Panics with code A0017 if there is no memory for them.
+    /// Panics with code A0017 if there is no memory.
     ///
     /// # Examples
     ///
@@ -130,7 +130,7 @@ impl<T> Queue<T> {
         queue
     }
 
-    /// Returns the capacity, in elements, including the existing ones.
+    /// Returns the number of elements that fit without reallocation, including the existing elements.
     ///
     /// # Examples
     ///
@@ -144,11 +144,11 @@ impl<T> Queue<T> {
         self.ring.slots()
     }
 
-    /// Makes room for `additional` more elements.
+    /// Reserves room for `additional` more elements.
     ///
     /// # Errors
     ///
-    /// Returns an error, and changes nothing, if there is no memory for them.
+    /// Returns an error, and changes nothing, if there is no memory.
     ///
     /// # Examples
     ///
@@ -162,11 +162,11 @@ impl<T> Queue<T> {
         self.ring.reserve(additional)
     }
 
-    /// Makes room for `additional` more elements.
+    /// Reserves room for `additional` more elements.
     ///
     /// # Panics
     ///
-    /// Panics with code A0017 if there is no memory for them.
+    /// Panics with code A0017 if there is no memory.
     ///
     /// # Examples
     ///
@@ -206,7 +206,7 @@ impl<T> Queue<T> {
     ///
     /// # Panics
     ///
-    /// Panics with code A0017 if the queue has to grow and there is no memory for it.
+    /// Panics with code A0017 if the queue has to grow and there is no memory.
     ///
     /// # Examples
     ///
@@ -225,7 +225,7 @@ impl<T> Queue<T> {
     ///
     /// # Errors
     ///
-    /// Returns the element if the queue has to grow and there is no memory for it.
+    /// Returns the element if the queue has to grow and there is no memory.
     ///
     /// # Examples
     ///
@@ -241,10 +241,10 @@ impl<T> Queue<T> {
         Ok(())
     }
 
-    /// Takes out the elements of parallel writers for which there was no memory, in order.
+    /// Removes and returns the elements of parallel writers for which there was no memory, in order.
     ///
-    /// A job fails with code A0017 if there is no memory for its elements. All elements from the
-    /// first such batch on are here.
+    /// A job fails with code A0017 if there is no memory for its elements. The result contains all elements of the first batch
+    /// for which there was no memory, and of the batches after it.
     ///
     /// # Examples
     ///
@@ -349,7 +349,7 @@ impl<T, B> Fifo<T, B> {
         self.ring.clear();
     }
 
-    /// Removes all elements, and returns an iterator of them, first in, first out.
+    /// Removes all elements, and returns an iterator over them, first in, first out.
     ///
     /// # Examples
     ///
@@ -392,7 +392,7 @@ impl<T, B> Fifo<T, B> {
     ///
     /// # Panics
     ///
-    /// Panics with code A0017 if there is no memory for them.
+    /// Panics with code A0017 if there is no memory.
     ///
     /// # Examples
     ///

@@ -44,7 +44,7 @@ pub type NativeReference<T> = Native<Reference<T>>;
 labelled_as!(Reference<T>, NativeReference);
 
 impl<T> Reference<T> {
-    /// Makes a reference with a value.
+    /// Creates a reference with a value.
     ///
     /// # Examples
     ///
@@ -84,7 +84,7 @@ impl<T> Reference<T> {
         self.value = value;
     }
 
-    /// Takes the value out.
+    /// Returns the value.
     ///
     /// # Examples
     ///
@@ -98,7 +98,7 @@ impl<T> Reference<T> {
 }
 
 impl<T: Send + 'static> Native<Reference<T>> {
-    /// Makes a reference with a value.
+    /// Creates a reference with a value.
     ///
     /// # Examples
     ///
@@ -110,7 +110,7 @@ impl<T: Send + 'static> Native<Reference<T>> {
         Self::of(Reference::new(value))
     }
 
-    /// Makes a reference that is registered with an allocator.
+    /// Creates a reference that is registered with an allocator.
     ///
     /// The value is in the container itself, and takes no memory of the allocator. But it appears
     /// in the allocator's reports, and expires when the memory is rewound.

@@ -48,10 +48,10 @@ pub(crate) struct Ring<T> {
     owns: PhantomData<T>,
 }
 
-// SAFETY: it owns its elements, as a vector does, and the allocator is `Send` and `Sync`.
+// SAFETY: a `Ring` owns its elements, as a vector does, and the allocator is `Send` and `Sync`.
 unsafe impl<T: Send> Send for Ring<T> {}
-// SAFETY: it owns its elements, as a vector does, and the allocator is `Send` and `Sync`. A shared
-// ring lends only shared references to elements.
+// SAFETY: a `Ring` owns its elements, as a vector does, and the allocator is `Send` and `Sync`. A shared ring lends only shared
+// references to elements.
 unsafe impl<T: Sync> Sync for Ring<T> {}
 
 impl<T> Ring<T> {
@@ -99,7 +99,7 @@ impl<T> Ring<T> {
         expect_memory(self.reserve(1));
     }
 
-    /// Takes the first element out.
+    /// Removes and returns the first element.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<T> {
         if self.head == self.tail {
@@ -128,7 +128,7 @@ impl<T> Ring<T> {
         self.tail = self.tail.wrapping_add(count);
     }
 
-    /// Makes room for `additional` more elements.
+    /// Reserves room for `additional` more elements.
     pub(crate) fn reserve(&mut self, additional: usize) -> Result<(), AllocationError> {
         let needed = self.len().saturating_add(additional);
         if needed <= self.slots {
@@ -163,7 +163,7 @@ impl<T> Ring<T> {
         Ok(())
     }
 
-    /// Returns the number of slots for `needed` elements, which is not zero.
+    /// Returns the number of slots for `needed` elements, which is a power of two, or `None` on overflow.
     fn slots_for(needed: usize) -> Option<usize> {
         let line = LINE.checked_div(size_of::<T>()).unwrap_or(0).max(4);
         needed.max(line).checked_next_power_of_two()

@@ -14,8 +14,8 @@ use crate::ring::Ring;
 /// Jobs access a [`NativeRingQueue`] as this type. For a growable queue, use
 /// [`Queue`](crate::Queue).
 ///
-/// All of its memory is allocated when it is made, for the next power of two of elements. A queue of
-/// capacity zero is always full, and always empty.
+/// All memory is allocated when the queue is created, for the capacity rounded up to a power of
+/// two. A queue of capacity zero is always full, and always empty.
 ///
 /// # Examples
 ///
@@ -93,11 +93,11 @@ impl Error for QueueFull {}
 debug_as_display!(QueueFull);
 
 impl<T> RingQueue<T> {
-    /// Makes an empty queue with room for `capacity` elements.
+    /// Creates an empty queue with room for `capacity` elements.
     ///
     /// # Panics
     ///
-    /// Panics with code A0017 if there is no memory for them.
+    /// Panics with code A0017 if there is no memory.
     ///
     /// # Examples
     ///
@@ -109,11 +109,11 @@ impl<T> RingQueue<T> {
         Self::with_capacity_in(capacity, &Allocator::PERSISTENT)
     }
 
-    /// Makes an empty queue with room for `capacity` elements, in the allocator's memory.
+    /// Creates an empty queue with room for `capacity` elements, in the allocator's memory.
     ///
     /// # Panics
     ///
-    /// Panics with code A0017 if there is no memory for them.
+    /// Panics with code A0017 if there is no memory.
     ///
     /// # Examples
     ///
@@ -142,7 +142,7 @@ impl<T> RingQueue<T> {
         self.len() == self.bound.capacity
     }
 
-    /// Returns the capacity, in elements, including the existing ones.
+    /// Returns the maximum number of elements.
     ///
     /// # Examples
     ///
@@ -199,7 +199,7 @@ impl<T> RingQueue<T> {
 }
 
 impl<T: Send + 'static> Native<RingQueue<T>> {
-    /// Makes an empty queue with room for `capacity` elements. See [`RingQueue::with_capacity`].
+    /// Creates an empty queue with room for `capacity` elements. See [`RingQueue::with_capacity`].
     ///
     /// # Examples
     ///
@@ -212,7 +212,7 @@ impl<T: Send + 'static> Native<RingQueue<T>> {
         Self::of(RingQueue::with_capacity(capacity))
     }
 
-    /// Makes an empty queue with room for `capacity` elements, in the allocator's memory. See
+    /// Creates an empty queue with room for `capacity` elements, in the allocator's memory. See
     /// [`RingQueue::with_capacity_in`].
     ///
     /// # Examples

@@ -57,7 +57,7 @@ pub type NativeHashSet<T, S = FixedState> = Native<Set<T, S>>;
 labelled_as!(Set<T; S>, NativeHashSet);
 
 impl<T> Set<T> {
-    /// Makes an empty set, without allocating.
+    /// Creates an empty set, without allocating.
     ///
     /// # Examples
     ///
@@ -68,7 +68,7 @@ impl<T> Set<T> {
         Self { map: Map::new() }
     }
 
-    /// Makes an empty set that uses the allocator.
+    /// Creates an empty set that uses the allocator.
     ///
     /// # Examples
     ///
@@ -80,11 +80,11 @@ impl<T> Set<T> {
         Self { map: Map::new_in(allocator) }
     }
 
-    /// Makes an empty set with room for at least `capacity` values.
+    /// Creates an empty set with room for at least `capacity` values.
     ///
     /// # Panics
     ///
-    /// Panics with code A0017 if there is no memory for them.
+    /// Panics with code A0017 if there is no memory.
     ///
     /// # Examples
     ///
@@ -96,11 +96,11 @@ impl<T> Set<T> {
         Self { map: Map::with_capacity(capacity) }
     }
 
-    /// Makes an empty set with room for at least `capacity` values, in the allocator's memory.
+    /// Creates an empty set with room for at least `capacity` values, in the allocator's memory.
     ///
     /// # Panics
     ///
-    /// Panics with code A0017 if there is no memory for them.
+    /// Panics with code A0017 if there is no memory.
     ///
     /// # Examples
     ///
@@ -115,7 +115,7 @@ impl<T> Set<T> {
 }
 
 impl<T, S> Set<T, S> {
-    /// Makes an empty set with the given hasher, without allocating.
+    /// Creates an empty set with the given hasher, without allocating.
     ///
     /// # Examples
     ///
@@ -129,7 +129,7 @@ impl<T, S> Set<T, S> {
         Self { map: Map::with_hasher(hasher) }
     }
 
-    /// Makes an empty set with the given hasher, that uses the allocator.
+    /// Creates an empty set with the given hasher, that uses the allocator.
     ///
     /// # Examples
     ///
@@ -167,7 +167,7 @@ impl<T, S> Set<T, S> {
         self.map.is_empty()
     }
 
-    /// Returns the capacity, in values, including the existing ones. See [`Map::capacity`].
+    /// Returns the number of values that fit without reallocation, including the existing values. See [`Map::capacity`].
     ///
     /// # Examples
     ///
@@ -241,7 +241,7 @@ impl<T, S> Set<T, S> {
         self.map.clear();
     }
 
-    /// Takes out the elements of parallel writers that did not fit, in order.
+    /// Removes and returns the elements of parallel writers that did not fit, in order.
     ///
     /// # Examples
     ///
@@ -265,7 +265,7 @@ impl<T: Hash + Eq, S: BuildHasher> Set<T, S> {
     ///
     /// # Panics
     ///
-    /// Panics with code A0017 if the set has to grow and there is no memory for it.
+    /// Panics with code A0017 if the set has to grow and there is no memory.
     ///
     /// # Examples
     ///
@@ -312,12 +312,11 @@ impl<T: Hash + Eq, S: BuildHasher> Set<T, S> {
         self.map.remove(value).is_some()
     }
 
-    /// Makes room for at least `capacity` values, and frees the memory beyond that.
+    /// Sets the capacity to `capacity` values, rounded up to the next table size, and frees the memory beyond that.
     ///
     /// # Errors
     ///
-    /// Returns an error, and changes nothing, if there are more values already (A0016), or if there
-    /// is no memory for that (A0017).
+    /// Returns an error, and changes nothing, if there are more values already (A0016), or if there is no memory (A0017).
     ///
     /// # Examples
     ///
@@ -351,11 +350,11 @@ impl<T: Hash + Eq, S: BuildHasher> Set<T, S> {
         self.map.shrink_to_fit();
     }
 
-    /// Makes room for `additional` more values.
+    /// Reserves room for `additional` more values.
     ///
     /// # Errors
     ///
-    /// Returns an error, and changes nothing, if there is no memory for them.
+    /// Returns an error, and changes nothing, if there is no memory.
     ///
     /// # Examples
     ///
@@ -368,11 +367,11 @@ impl<T: Hash + Eq, S: BuildHasher> Set<T, S> {
         self.map.try_reserve(additional)
     }
 
-    /// Makes room for `additional` more values.
+    /// Reserves room for `additional` more values.
     ///
     /// # Panics
     ///
-    /// Panics with code A0017 if there is no memory for them.
+    /// Panics with code A0017 if there is no memory.
     ///
     /// # Examples
     ///
@@ -395,7 +394,7 @@ impl<T: Hash + Eq, S: BuildHasher> Set<T, S> {
     ///
     /// # Panics
     ///
-    /// Panics with code A0017 if the set has to grow and there is no memory for it.
+    /// Panics with code A0017 if the set has to grow and there is no memory.
     ///
     /// # Examples
     ///
@@ -563,7 +562,7 @@ impl<T: fmt::Debug, S> fmt::Debug for Set<T, S> {
     }
 }
 
-/// Iterator of the values of a [`Set`](crate::Set).
+/// Iterator over the values of a [`Set`](crate::Set).
 ///
 /// # Examples
 ///
@@ -573,7 +572,7 @@ impl<T: fmt::Debug, S> fmt::Debug for Set<T, S> {
 #[must_use = "iterators are lazy and do nothing unless consumed"]
 pub struct SetIter<'a, T>(MapIter<'a, T, ()>);
 
-/// Iterator of the values of a [`Set`](crate::Set), by value.
+/// Iterator over the values of a [`Set`](crate::Set), by value.
 ///
 /// # Examples
 ///

@@ -33,7 +33,7 @@ pub struct SharedValues<T> {
     groups: Native<Groups<T>>,
 }
 
-/// Result of [`SharedValues`].
+/// The groups of equal elements that [`SharedValues`] has found.
 ///
 /// # Examples
 ///
@@ -59,7 +59,7 @@ impl<T> Default for Groups<T> {
 }
 
 impl<T: Ord + Copy + Send + Sync + 'static> SharedValues<T> {
-    /// Makes an empty result, without groups.
+    /// Creates an empty result, without groups.
     ///
     /// # Examples
     ///
@@ -136,7 +136,8 @@ impl<T: Ord + Copy + Send + Sync + 'static> Default for SharedValues<T> {
 }
 
 impl<T: Ord + Copy> Groups<T> {
-    /// Takes over pairs of a value, which is `Some`, and an index, in ascending order.
+    /// Fills the groups from pairs of a value and the index of its element. The pairs are in
+    /// ascending order, and each value is `Some`.
     fn fill(&mut self, pairs: &[(Option<T>, u32)]) {
         self.values.clear();
         self.starts.clear();

@@ -13,9 +13,9 @@ use crate::error::{debug_as_display, index_outside, range_outside};
 
 /// A strided view of a slice: one field of an array of structs, or every other element.
 ///
-/// It can be made from any slice, also inside a job. For contiguous elements use a plain slice,
-/// which vectorises better. For a loop over one field that runs often, [`Columns`](crate::Columns)
-/// are faster.
+/// A view can be created from any slice, even inside a job. For contiguous elements use a plain
+/// slice, which vectorises better. For a loop over one field that runs often,
+/// [`Columns`](crate::Columns) are faster.
 ///
 /// # Examples
 ///
@@ -40,7 +40,7 @@ use crate::error::{debug_as_display, index_outside, range_outside};
 pub struct NativeSlice<'a, T> {
     start: NonNull<T>,
     length: usize,
-    /// In bytes.
+    /// The distance from one element to the next, in bytes.
     stride: usize,
     _elements: PhantomData<&'a [T]>,
 }
@@ -60,18 +60,18 @@ pub struct NativeSlice<'a, T> {
 pub struct NativeSliceMut<'a, T> {
     start: NonNull<T>,
     length: usize,
-    /// In bytes.
+    /// The distance from one element to the next, in bytes.
     stride: usize,
     _elements: PhantomData<&'a mut [T]>,
 }
 
-// SAFETY: it is a `&[T]` with a stride, which is `Send` if `T` is `Sync`.
+// SAFETY: a `NativeSlice` is a `&[T]` with a stride, which is `Send` if `T` is `Sync`.
 unsafe impl<T: Sync> Send for NativeSlice<'_, T> {}
-// SAFETY: it is a `&[T]` with a stride, which is `Sync` if `T` is `Sync`.
+// SAFETY: a `NativeSlice` is a `&[T]` with a stride, which is `Sync` if `T` is `Sync`.
 unsafe impl<T: Sync> Sync for NativeSlice<'_, T> {}
-// SAFETY: it is a `&mut [T]` with a stride, which is `Send` if `T` is `Send`.
+// SAFETY: a `NativeSliceMut` is a `&mut [T]` with a stride, which is `Send` if `T` is `Send`.
 unsafe impl<T: Send> Send for NativeSliceMut<'_, T> {}
-// SAFETY: it is a `&mut [T]` with a stride, which is `Sync` if `T` is `Sync`.
+// SAFETY: a `NativeSliceMut` is a `&mut [T]` with a stride, which is `Sync` if `T` is `Sync`.
 unsafe impl<T: Sync> Sync for NativeSliceMut<'_, T> {}
 
 impl<T> Clone for NativeSlice<'_, T> {
@@ -428,7 +428,7 @@ impl<'a, T> From<&'a mut [T]> for NativeSliceMut<'a, T> {
     }
 }
 
-/// Iterator of the elements of a [`NativeSlice`].
+/// Iterator over the elements of a [`NativeSlice`].
 #[derive(Clone, Debug)]
 pub struct NativeSliceIter<'a, T> {
     view: NativeSlice<'a, T>,

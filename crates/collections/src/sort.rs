@@ -8,9 +8,9 @@
 //! Sorting and merging keep the order of equal elements. So the result equals that of a stable sort
 //! for any number of runs, which may depend on the number of threads.
 //!
-//! An order that panics leaves all elements, in some order. An inconsistent order panics where two
-//! batches disagree about their boundary. If it panics while runs are merged back, the array is
-//! partly written; a job after all others then copies the scratch memory, which has all elements.
+//! If the order panics, the array keeps all elements, in an unspecified order. An inconsistent order panics where two batches
+//! disagree about their boundary. If the order panics while runs are merged back to the array, the array is partly written. Then
+//! a last job copies the scratch memory, which has all elements, to the array.
 #![expect(unsafe_code, reason = "reads scratch memory that a job before has filled")]
 
 use std::cmp::Ordering;
@@ -62,19 +62,18 @@ impl<T: Send + 'static> Sortable<T> for NativeList<T> {
 impl<T: Copy + Send + Sync + 'static> NativeArray<T> {
     /// Schedules jobs that sort the array, with all threads (Unity's `SortJob`).
     ///
-    /// The sort is stable. If comparing panics, or the order is inconsistent (A0148), the job
-    /// fails, and the array has the same elements in some order.
+    /// The sort is stable. If comparing panics, or the order is inconsistent (A0148), the job fails, and the array has the same
+    /// elements in an unspecified order.
     ///
     /// # Determinism
     ///
-    /// By a total order, the result is the same for any number of threads. If the order is
-    /// inconsistent, the number of threads affects whether that is detected (A0148), and the
-    /// resulting order.
+    /// With a total order, the result is the same for any number of threads. If the order is inconsistent, the number of threads
+    /// affects whether that is detected (A0148), and the resulting order.
     ///
     /// # Errors
     ///
-    /// Returns the same errors as [`JobScheduler::schedule`]. If there is no room for all the jobs (A0008), some may
-    /// have been scheduled; the array then has the same elements in some order.
+    /// Returns the same errors as [`JobScheduler::schedule`]. If there is no room for all the jobs (A0008), some may have been
+    /// scheduled; the array then has the same elements in an unspecified order.
     ///
     /// # Examples
     ///
@@ -104,9 +103,8 @@ impl<T: Copy + Send + Sync + 'static> NativeArray<T> {
     ///
     /// # Determinism
     ///
-    /// By a total order, the result is the same for any number of threads. If the order is
-    /// inconsistent, the number of threads affects whether that is detected (A0148), and the
-    /// resulting order.
+    /// With a total order, the result is the same for any number of threads. If the order is inconsistent, the number of threads
+    /// affects whether that is detected (A0148), and the resulting order.
     ///
     /// # Errors
     ///
@@ -138,15 +136,13 @@ impl<T: Copy + Send + Sync + 'static> NativeArray<T> {
 impl<T: Copy + Send + Sync + 'static> NativeList<T> {
     /// Schedules jobs that sort the list, with all threads (Unity's `SortJob`).
     ///
-    /// The sort is stable. If comparing panics, or the order is inconsistent (A0148), the job
-    /// fails, and the list has the same elements in some order. If an uncompleted job writes the
-    /// list, its length is unknown, and a single job sorts it.
+    /// The sort is stable. If comparing panics, or the order is inconsistent (A0148), the job fails, and the list has the same
+    /// elements in an unspecified order. If an uncompleted job writes the list, its length is unknown, and a single job sorts it.
     ///
     /// # Determinism
     ///
-    /// By a total order, the result is the same for any number of threads. If the order is
-    /// inconsistent, the number of threads affects whether that is detected (A0148), and the
-    /// resulting order.
+    /// With a total order, the result is the same for any number of threads. If the order is inconsistent, the number of threads
+    /// affects whether that is detected (A0148), and the resulting order.
     ///
     /// # Errors
     ///
@@ -179,9 +175,8 @@ impl<T: Copy + Send + Sync + 'static> NativeList<T> {
     ///
     /// # Determinism
     ///
-    /// By a total order, the result is the same for any number of threads. If the order is
-    /// inconsistent, the number of threads affects whether that is detected (A0148), and the
-    /// resulting order.
+    /// With a total order, the result is the same for any number of threads. If the order is inconsistent, the number of threads
+    /// affects whether that is detected (A0148), and the resulting order.
     ///
     /// # Errors
     ///
@@ -275,7 +270,7 @@ fn schedule<T: Copy + Send + Sync + 'static>(
     jobs.named("Sort").after(&[restored]).schedule(&[last], (), |()| {})
 }
 
-/// Records that the array was partly written, unless it is forgotten.
+/// A guard that records on drop that the array was partly written. The job forgets the guard when it has written its whole part.
 struct Spoils<'a>(&'a AtomicBool);
 
 impl Drop for Spoils<'_> {

@@ -41,7 +41,7 @@ impl<K, V, S> KeyTable<K, V, S> {
         self.pairs.len() == self.pairs.capacity()
     }
 
-    /// Makes room for `capacity` keys in an empty table.
+    /// Reserves room for `capacity` keys in an empty table.
     pub(crate) fn try_reserve_empty(&mut self, capacity: usize) -> Result<(), AllocationError> {
         self.try_reserve_with(capacity, |_, _| unreachable!("there is nothing to hash"))
     }
@@ -124,11 +124,11 @@ impl<K: Hash + Eq, V, S: BuildHasher> KeyTable<K, V, S> {
         self.pairs.find_entry(hash, is_pair_of(key)).ok()
     }
 
-    /// Finds a key, or the place for a new one. Makes room only for a new one.
+    /// Finds a key, or the place for a new one. Reserves room only for a new one.
     ///
     /// # Panics
     ///
-    /// Panics with code A0017 if the table has to grow and there is no memory for it.
+    /// Panics with code A0017 if the table has to grow and there is no memory.
     #[inline(always)]
     #[track_caller]
     pub(crate) fn entry(&mut self, key: &K) -> Entry<'_, (K, V), Allocator> {
@@ -177,7 +177,7 @@ impl<K: Hash + Eq, V, S: BuildHasher> KeyTable<K, V, S> {
         &mut pair.into_mut().1
     }
 
-    /// Makes room for `additional` more keys.
+    /// Reserves room for `additional` more keys.
     pub(crate) fn try_reserve(&mut self, additional: usize) -> Result<(), AllocationError> {
         let needed = self.pairs.len().saturating_add(additional);
         if needed > self.pairs.capacity() && needed <= self.capacity() / 2 {
@@ -188,7 +188,8 @@ impl<K: Hash + Eq, V, S: BuildHasher> KeyTable<K, V, S> {
         self.try_reserve_with(additional, |hasher, key| hasher.hash_one(key))
     }
 
-    /// Makes room for at least `wanted` keys in total, and not for many more.
+    /// Sets the capacity to `wanted` keys, rounded up to the next number of buckets, and frees the
+    /// memory beyond that.
     pub(crate) fn set_capacity(&mut self, wanted: usize) -> Result<(), CapacityError> {
         let length = self.pairs.len();
         if wanted < length {
@@ -251,7 +252,7 @@ pub(crate) struct HashedPair<K, V> {
 }
 
 impl<K, V, S> HashedPairs<K, V, S> {
-    /// Prepares for writing.
+    /// Sets the hasher of the map, so that pairs can be added.
     #[inline]
     pub(crate) fn open(&mut self, hasher: &S)
     where

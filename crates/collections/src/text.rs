@@ -17,7 +17,7 @@ use crate::native::{Growable, Native, labelled_as};
 
 /// Growable text: a `String` with an allocator, for jobs.
 ///
-/// It is UTF-8, and read as a `str`. Jobs access a [`NativeText`] as this type.
+/// The text is UTF-8, and can be read as a `str`. Jobs access a [`NativeText`] as this type.
 ///
 /// A reader borrows the text, so it cannot be changed meanwhile:
 ///
@@ -64,7 +64,7 @@ pub type NativeText = Native<Text>;
 labelled_as!(Text, NativeText);
 
 impl Text {
-    /// Makes an empty text, without allocating.
+    /// Creates an empty text, without allocating.
     ///
     /// # Examples
     ///
@@ -75,7 +75,7 @@ impl Text {
         Self { bytes: List::new() }
     }
 
-    /// Makes an empty text that uses the allocator.
+    /// Creates an empty text that uses the allocator.
     ///
     /// # Examples
     ///
@@ -87,11 +87,11 @@ impl Text {
         Self { bytes: List::new_in(allocator) }
     }
 
-    /// Makes an empty text with room for `capacity` bytes.
+    /// Creates an empty text with room for `capacity` bytes.
     ///
     /// # Panics
     ///
-    /// Panics with code A0017 if there is no memory for them.
+    /// Panics with code A0017 if there is no memory.
     ///
     /// # Examples
     ///
@@ -103,11 +103,11 @@ impl Text {
         Self { bytes: List::with_capacity(capacity) }
     }
 
-    /// Makes an empty text with room for `capacity` bytes, in the allocator's memory.
+    /// Creates an empty text with room for `capacity` bytes, in the allocator's memory.
     ///
     /// # Panics
     ///
-    /// Panics with code A0017 if there is no memory for them.
+    /// Panics with code A0017 if there is no memory.
     ///
     /// # Examples
     ///
@@ -120,7 +120,7 @@ impl Text {
         Self { bytes: List::with_capacity_in(capacity, allocator) }
     }
 
-    /// Makes a text of UTF-8 bytes.
+    /// Creates a text of UTF-8 bytes.
     ///
     /// # Errors
     ///
@@ -128,7 +128,7 @@ impl Text {
     ///
     /// # Panics
     ///
-    /// Panics with code A0017 if there is no memory for them.
+    /// Panics with code A0017 if there is no memory.
     ///
     /// # Examples
     ///
@@ -156,7 +156,7 @@ impl Text {
         unsafe { str::from_utf8_unchecked(&self.bytes) }
     }
 
-    /// Returns the capacity, in bytes, including the existing ones.
+    /// Returns the number of bytes that fit without reallocation, including the existing bytes.
     ///
     /// # Examples
     ///
@@ -178,11 +178,11 @@ impl Text {
         self.bytes.allocator()
     }
 
-    /// Makes room for `additional` more bytes.
+    /// Reserves room for `additional` more bytes.
     ///
     /// # Errors
     ///
-    /// Returns an error, and changes nothing, if there is no memory for them.
+    /// Returns an error, and changes nothing, if there is no memory.
     ///
     /// # Examples
     ///
@@ -195,11 +195,11 @@ impl Text {
         self.bytes.try_reserve(additional)
     }
 
-    /// Makes room for `additional` more bytes.
+    /// Reserves room for `additional` more bytes.
     ///
     /// # Panics
     ///
-    /// Panics with code A0017 if there is no memory for them.
+    /// Panics with code A0017 if there is no memory.
     ///
     /// # Examples
     ///
@@ -236,7 +236,7 @@ impl Text {
     ///
     /// # Panics
     ///
-    /// Panics with code A0017 if the text has to grow and there is no memory for it.
+    /// Panics with code A0017 if the text has to grow and there is no memory.
     ///
     /// # Examples
     ///
@@ -254,7 +254,7 @@ impl Text {
     ///
     /// # Panics
     ///
-    /// Panics with code A0017 if the text has to grow and there is no memory for it.
+    /// Panics with code A0017 if the text has to grow and there is no memory.
     ///
     /// # Examples
     ///
@@ -272,7 +272,7 @@ impl Text {
     ///
     /// # Errors
     ///
-    /// Returns an error, and changes nothing, if the text has to grow and there is no memory for it.
+    /// Returns an error, and changes nothing, if the text has to grow and there is no memory.
     ///
     /// # Examples
     ///
@@ -294,7 +294,7 @@ impl Text {
     ///
     /// # Panics
     ///
-    /// Panics with code A0017 if the text has to grow and there is no memory for it.
+    /// Panics with code A0017 if the text has to grow and there is no memory.
     ///
     /// # Examples
     ///
@@ -493,7 +493,7 @@ impl Extend<char> for Text {
     }
 }
 
-/// Writing fails, and changes nothing, if there is no memory for it.
+/// Writing fails, and changes nothing, if there is no memory.
 impl fmt::Write for Text {
     fn write_str(&mut self, string: &str) -> fmt::Result {
         self.try_push_str(string).map_err(|_| fmt::Error)
@@ -554,7 +554,7 @@ impl fmt::Debug for Text {
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct InvalidUtf8 {
-    /// Number of bytes that are text.
+    /// Number of leading bytes that are valid UTF-8.
     pub valid_up_to: usize,
 }
 

@@ -153,7 +153,7 @@ impl Contents {
         )
     }
 
-    /// Generates an expression that visits the index of the variant, and one for each field that is not opaque.
+    /// Generates expressions that visit the index of the variant, and each field that is not opaque.
     fn visit(
         &self,
         visit_index: impl Fn(u32) -> TokenStream,

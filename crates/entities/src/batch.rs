@@ -251,8 +251,9 @@ impl Batch<'_> {
     ///
     /// # Errors
     ///
-    /// In a strict world, if one of the entities does not exist. In that case no entity is despawned. If the memory is shared
-    /// with a fork and a copy cannot be allocated. In that case the entities before the error are despawned.
+    /// In a strict world, returns an error if one of the entities does not exist. In that case no entity is despawned. Also
+    /// returns an error if the memory is shared with a fork and a copy cannot be allocated. In that case the entities before the
+    /// error are despawned.
     ///
     /// # Examples
     ///
@@ -284,7 +285,8 @@ impl Batch<'_> {
     ///
     /// # Errors
     ///
-    /// If an entity does not exist, or there is no memory. In a strict world, if an entity already has one of the components.
+    /// Returns an error if an entity does not exist, or there is no memory. In a strict world, also returns an error if an entity
+    /// already has one of the components.
     ///
     /// # Examples
     ///
@@ -326,7 +328,7 @@ impl Batch<'_> {
     ///
     /// # Errors
     ///
-    /// With A0060 if the number of sets differs from the number of entities, and in the cases of [`add`](Self::add). In these
+    /// Returns A0060 if the number of sets differs from the number of entities, and in the cases of [`add`](Self::add). In these
     /// cases nothing is changed, and the error returns the sets. If there is no memory for an entity of a slice or a group, the
     /// entities before it are changed, and the error returns the other sets.
     ///
@@ -382,8 +384,8 @@ impl Batch<'_> {
     ///
     /// # Errors
     ///
-    /// If an entity does not exist, or lacks one of the components. In that case no entity is changed. If there is no memory. In
-    /// that case the entities before the error are changed.
+    /// Returns an error if an entity does not exist, or lacks one of the components. In that case no entity is changed. Also
+    /// returns an error if there is no memory. In that case the entities before the error are changed.
     ///
     /// # Examples
     ///
@@ -415,13 +417,14 @@ impl Batch<'_> {
         set.map_err(|error| Rejected { value: components, error })
     }
 
-    /// Removes components from the entities. Returns the number of entities that had one of them.
+    /// Removes components from the entities. Returns the number of entities that had at least one of them.
     ///
     /// Reorders query results: see [`Query::to_entities`](crate::Query::to_entities).
     ///
     /// # Errors
     ///
-    /// If an entity does not exist, or there is no memory. In a strict world, if an entity lacks one of the components.
+    /// Returns an error if an entity does not exist, or there is no memory. In a strict world, also returns an error if an entity
+    /// lacks one of the components.
     ///
     /// # Examples
     ///
@@ -466,8 +469,8 @@ impl Batch<'_> {
     ///
     /// # Errors
     ///
-    /// If an entity does not exist, or lacks the component. In that case no entity is changed. If there is no memory. In that
-    /// case the entities before the error are changed.
+    /// Returns an error if an entity does not exist, or lacks the component. In that case no entity is changed. Also returns an
+    /// error if there is no memory. In that case the entities before the error are changed.
     ///
     /// # Examples
     ///
@@ -502,7 +505,7 @@ impl Batch<'_> {
     ///
     /// # Errors
     ///
-    /// If an entity does not exist, or there is no memory.
+    /// Returns an error if an entity does not exist, or there is no memory.
     ///
     /// # Examples
     ///
@@ -532,8 +535,8 @@ impl Batch<'_> {
     ///
     /// # Errors
     ///
-    /// With A0070 if the component is not enableable. If an entity does not exist, or lacks the component. In these cases nothing
-    /// is changed.
+    /// Returns A0070 if the component is not enableable. Also returns an error if an entity does not exist, or lacks the
+    /// component. In these cases nothing is changed.
     ///
     /// # Complexity
     ///

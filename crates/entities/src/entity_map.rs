@@ -235,7 +235,7 @@ impl EntityMap {
 }
 
 impl Stretch {
-    /// Returns the new entity for an old one, if the range has it.
+    /// Returns the new entity for an old one, if the range contains the old one.
     #[inline]
     fn get(&self, old: Entity) -> Option<Entity> {
         let Self { old: first, new, count } = *self;

@@ -9,7 +9,7 @@ use crate::component::ComponentType;
 use crate::entity::Entity;
 use crate::storage::OutOfMemory;
 
-/// An error of an operation on an entity. The world is unchanged.
+/// An error of an operation on entities. The world is unchanged, unless the documentation of the operation says otherwise.
 ///
 /// # Examples
 ///

@@ -116,7 +116,7 @@ impl ComponentType {
     ///
     /// # Panics
     ///
-    /// With A0062 if another type has the same name.
+    /// Panics with A0062 if another type has the same name.
     ///
     /// # Examples
     ///

@@ -53,7 +53,7 @@ const FORM_BITS: u32 = 2;
 
 /// Maximum number of entities that a lane creates. The largest number is not used, so that no placeholder has all bits set.
 pub(crate) const NUMBERS: u32 = (1 << NUMBER_BITS[1]) - 1;
-/// First high number.
+/// The number of low numbers, and the first high number.
 const LOW_NUMBERS: u32 = 1 << NUMBER_BITS[0];
 /// Maximum number of lanes.
 pub(crate) const LANES: u32 = 1 << LANE_BITS[1];

@@ -33,8 +33,8 @@ use crate::storage::RowPlace;
 /// `Eq` and `Hash` determine which values are the same. If they are inconsistent, the grouping of entities is unspecified, but
 /// memory remains safe.
 ///
-/// Values are not copied, even if worlds are: forks and duplicates share them. A change through a shared reference, for example
-/// to an atomic, is visible in all of them.
+/// Copying a world does not copy its values: forks and duplicates share them. A change through a shared reference, for example to
+/// an atomic, is visible in all of them.
 ///
 /// The derive also implements [`Field`], and detects whether the type has an [initial](Self::initial) value and can be
 /// [duplicated](Self::DUPLICATE). Its options are:
@@ -56,10 +56,10 @@ use crate::storage::RowPlace;
 /// - An [instance](crate::EntityManager::instantiate) has the value of its source, unchanged. A value that refers to the source, or
 ///   to another member of its group, still does. Store per-instance data in other components.
 ///
-/// A type that holds entities and is not `Clone` does not compile. Neither does one with a `Box` or a `Vec`, which might hold some.
-/// `#[field(opaque)]` on such a field skips the search. The field is then not part of
+/// A type that contains entities and is not `Clone` does not compile. A type with a `Box` or a `Vec` counts as containing
+/// entities. `#[field(opaque)]` excludes a field from this test. The field is then not part of
 /// [`state_hash`](crate::EntityManager::state_hash) either, and a placeholder in it is not replaced. The parameters of a generic
-/// type need bounds, or the derive does not see that it is `Clone`.
+/// type need bounds, or the derive does not detect that the type is `Clone`.
 ///
 /// ```
 /// use ancho_entities::{Entity, EntityCommandBuffer, Shared, SharedComponent, World};
@@ -308,7 +308,7 @@ impl ComponentType {
     ///
     /// # Panics
     ///
-    /// With A0062 if another type has the same name.
+    /// Panics with A0062 if another type has the same name.
     ///
     /// # Examples
     ///

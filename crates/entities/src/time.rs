@@ -5,8 +5,8 @@ use std::fmt;
 
 /// The time of a world, as its systems read it.
 ///
-/// It is set by the program, never measured: a world that is updated with the same steps has the same times on every machine.
-/// Unity's `TimeData`.
+/// The program sets the time, and the world never measures it. A world that is updated with the same steps has the same times on
+/// every machine. This is Unity's `TimeData`.
 ///
 /// # Examples
 ///

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// A change version of a world. It increases with each system that runs, so that changes since an earlier version can be detected.
 ///
-/// Comparison handles wraparound correctly for versions that are less than 2³¹ apart. Unity's `GlobalSystemVersion`.
+/// Comparison handles wraparound correctly for versions that are less than 2³¹ apart. This is Unity's `GlobalSystemVersion`.
 ///
 /// # Examples
 ///

@@ -23,8 +23,8 @@ struct Context {
 }
 
 impl Context {
-    /// Returns the scheduler of the outermost stored job, which does not fit into the context of a nested job. Returns zero if
-    /// there is no such scheduler, and while the payload of a panic is dropped, which is not a job.
+    /// Returns the last element of `around`: the scheduler for which the context of a nested job has no room. Zero if the element
+    /// is unused, or if it stands for a panic payload that is being dropped, which counts as a job without a scheduler.
     #[inline]
     fn outermost(&self) -> u32 {
         self.around[3]

@@ -100,8 +100,8 @@ pub unsafe trait JobData {
     /// not called.
     const SETTLES: bool = false;
 
-    /// Sorts the writes of the job. Called after the last batch of the job, even if a batch panicked, and before code that waits
-    /// for the job continues. If this function panics, the job counts as panicked.
+    /// Merges the writes of the job, in the order of its batches. Called after the last batch, even if a batch panicked, and
+    /// before code that waits for the job continues. If this function panics, the job counts as panicked.
     ///
     /// # Safety
     ///

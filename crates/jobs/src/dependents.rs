@@ -56,7 +56,7 @@ pub(crate) struct Released {
 }
 
 impl Dependents {
-    /// Makes an open, empty list.
+    /// Creates an open, empty list.
     pub(crate) fn new() -> Self {
         Self { head: AtomicPtr::new(ptr::null_mut()) }
     }

@@ -17,7 +17,7 @@ use crate::primitive::{AtomicU32, AtomicUsize, Ordering, fence};
 pub(crate) struct Deque {
     /// The index of the next ticket to be stolen. Never decreases.
     top: CachePadded<AtomicUsize>,
-    /// One past the newest ticket. Written only by the owner.
+    /// The index after that of the newest ticket. Written only by the owner.
     bottom: CachePadded<AtomicUsize>,
     /// A ring of slots; its length is a power of two.
     slots: Box<[AtomicU32]>,

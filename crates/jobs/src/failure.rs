@@ -191,7 +191,8 @@ fn take_place() -> Option<String> {
     PLACE.try_with(RefCell::take).ok().flatten()
 }
 
-/// Guard that clears the recorded place while a panic unwinds that is not reported here, because the next panic has another cause.
+/// Guard that clears the recorded place if a panic unwinds through it. Such a panic is not reported as a job's failure, and the
+/// recorded place must not become part of the next failure.
 pub(crate) struct PanicPasses;
 
 impl Drop for PanicPasses {

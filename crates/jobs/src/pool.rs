@@ -406,7 +406,7 @@ impl PoolShared {
         (place, Arc::clone(&owners.parkers[place as usize]))
     }
 
-    /// Returns the parker to the pool.
+    /// Returns the parker of a scheduler's owner to the pool, for the next scheduler.
     pub(crate) fn dismiss_owner(&self, place: u32) {
         lock(&self.owners).free.push(place);
     }

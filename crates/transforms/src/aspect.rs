@@ -10,7 +10,7 @@ use crate::local_transform::LocalTransform;
 /// Query data for an entity with a [`LocalTransform`], with methods to move and rotate it.
 ///
 /// Writes are relative to the parent, or to the world if there is no parent. Reads in world space return the state of the last
-/// update. Unity's `TransformAspect`.
+/// update. This is Unity's `TransformAspect`.
 ///
 /// # Examples
 ///
@@ -36,7 +36,7 @@ use crate::local_transform::LocalTransform;
 #[derive(Aspect, Debug)]
 #[aspect(read_only = TransformView)]
 pub struct TransformAspect<'w> {
-    /// The entity.
+    /// The entity with this transform.
     pub entity: Entity,
     /// The transform relative to the parent.
     pub local: &'w mut LocalTransform,

@@ -76,7 +76,7 @@ impl Default for Scale {
 /// Matrix that is applied before position, rotation and scale. Use it for non-uniform scale and shear.
 ///
 /// The matrix of the entity is the matrix of its parent, times the matrix of its position, rotation and scale, times this matrix.
-/// Children inherit it. The last row has to be `0, 0, 0, 1`. Unity's `PostTransformMatrix`.
+/// Children inherit it. The last row has to be `0, 0, 0, 1`. This is Unity's `PostTransformMatrix`.
 ///
 /// # Examples
 ///

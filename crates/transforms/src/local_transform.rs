@@ -13,7 +13,7 @@ use crate::error::TransformError;
 /// [`PostTransformMatrix`](crate::PostTransformMatrix), or use [`Position`](crate::Position), [`Rotation`](crate::Rotation) and
 /// [`Scale`](crate::Scale) instead.
 ///
-/// All methods return new transforms. None changes a transform in place. Unity's `LocalTransform`.
+/// All methods return new transforms. None changes a transform in place. This is Unity's `LocalTransform`.
 ///
 /// # Examples
 ///
@@ -76,7 +76,7 @@ impl LocalTransform {
 
     /// Creates the transform closest to a matrix. It has the largest scale of the matrix, and no shear.
     ///
-    /// See [`try_from_matrix`](Self::try_from_matrix) for an exact conversion. Unity's `FromMatrix`.
+    /// See [`try_from_matrix`](Self::try_from_matrix) for an exact conversion. This is Unity's `FromMatrix`.
     ///
     /// # Examples
     ///
@@ -99,12 +99,12 @@ impl LocalTransform {
         Self { rotation, position: matrix.w_axis.truncate(), scale }
     }
 
-    /// Converts a matrix that is neither sheared nor mirrored and has uniform scale, within a relative tolerance of 1e-4. Unity's
-    /// `FromMatrixSafe`.
+    /// Converts a matrix that is neither sheared nor mirrored and has uniform scale, within a relative tolerance of 1e-4. This is
+    /// Unity's `FromMatrixSafe`.
     ///
     /// # Errors
     ///
-    /// A0143 if the matrix is sheared, mirrored or non-uniformly scaled.
+    /// Returns A0143 if the matrix is sheared, mirrored or non-uniformly scaled.
     pub fn try_from_matrix(matrix: Mat4) -> Result<Self, TransformError> {
         let transform = Self::from_matrix(matrix);
         let difference = (transform.to_matrix() - matrix).to_cols_array();
@@ -164,13 +164,13 @@ impl LocalTransform {
         Self { scale, ..self }
     }
 
-    /// Returns the transform moved in the space of the parent. Unity's `Translate`.
+    /// Returns the transform moved in the space of the parent. This is Unity's `Translate`.
     #[must_use = "the transform itself does not change"]
     pub fn translated(self, way: Vec3) -> Self {
         Self { position: self.position + way, ..self }
     }
 
-    /// Returns the transform rotated about its own axes. Unity's `Rotate`.
+    /// Returns the transform rotated about its own axes. This is Unity's `Rotate`.
     ///
     /// Rounding errors of many rotations change the length of the quaternion, and then the matrix scales. Code that rotates an
     /// entity in each frame has to normalize the rotation, as [`Rotation::turned`](crate::Rotation::turned) does.
@@ -212,7 +212,7 @@ impl LocalTransform {
         self.rotated(Quat::from_rotation_z(angle))
     }
 
-    /// Returns the transform with its scale multiplied by a factor. Unity's `ApplyScale`.
+    /// Returns the transform with its scale multiplied by a factor. This is Unity's `ApplyScale`.
     #[must_use = "the transform itself does not change"]
     pub fn scaled(self, factor: f32) -> Self {
         Self { scale: self.scale * factor, ..self }
@@ -258,7 +258,7 @@ impl LocalTransform {
         quat::rotate(self.unit_rotation(), direction)
     }
 
-    /// Transforms a child's transform from local space to the space of the parent. Unity's `TransformTransform`.
+    /// Transforms a child's transform from local space to the space of the parent. This is Unity's `TransformTransform`.
     ///
     /// # Examples
     ///
@@ -289,8 +289,8 @@ impl LocalTransform {
     ///
     /// # Errors
     ///
-    /// A0144 if the scale is zero, infinite, not a number, or so small that its reciprocal is infinite. A position or rotation that
-    /// is not a number is not an error: the inverse is not a number either.
+    /// Returns A0144 if the scale is zero, infinite, not a number, or so small that its reciprocal is infinite. A position or
+    /// rotation that is not a number is not an error: the inverse is not a number either.
     pub fn inverse(&self) -> Result<Self, TransformError> {
         let scale = self.scale.recip();
         if !scale.is_finite() || scale == 0.0 {

@@ -24,7 +24,7 @@ use crate::links::is_missing;
 /// - An update adds a matrix to a parent without one, and undoes cycles. This function returns an error in both cases.
 ///
 /// Use this function for single entities. Reading [`LocalToWorld`] is cheaper, and has the same result if nothing has moved since
-/// the last update. Unity's `ComputeWorldTransformMatrix`.
+/// the last update. This is Unity's `ComputeWorldTransformMatrix`.
 ///
 /// # Errors
 ///
@@ -165,7 +165,8 @@ fn cycle_at(world: &World, entity: Entity) -> TransformError {
 ///
 /// # Errors
 ///
-/// If the entity does not exist or has only cleanup components left. With A0140 if the entity is its own ancestor.
+/// Returns an error if the entity does not exist or has only cleanup components left. Returns A0140 if the entity is its own
+/// ancestor.
 ///
 /// # Complexity
 ///

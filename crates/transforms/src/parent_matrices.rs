@@ -357,8 +357,9 @@ impl MatrixPass<'_, '_> {
         if is_finite(&made) { Some((made, true)) } else { self.not_finite(place, made) }
     }
 
-    /// Handles a matrix that is not finite. A computed matrix is discarded, and the place keeps its last matrix. An external matrix
-    /// is stored, as a rebuild does. The children are not computed, and children that move keep their matrices.
+    /// Handles a matrix that is not finite. A computed matrix is discarded, and the place keeps its last matrix. An external
+    /// matrix is stored, because a rebuild would store it too. In both cases the children are not computed: even a child that has
+    /// moved keeps its matrix.
     #[cold]
     fn not_finite(&self, place: usize, made: Affine3A) -> Option<(Affine3A, bool)> {
         let slot = self.hierarchy.order.nodes[place];

@@ -28,7 +28,8 @@ impl<T> DerefMut for Reused<T> {
     }
 }
 
-/// The last mark of each entity, by index. Unlike a set, it is never cleared.
+/// The last mark of each entity, by index. Marks are never cleared: each use takes a [new mark](Self::new_mark), which no entity
+/// has.
 #[derive(Debug, Default)]
 pub(crate) struct EntityMarks {
     marks: Vec<u64>,

@@ -98,7 +98,7 @@ pub trait AddTransforms {
     ///
     /// # Panics
     ///
-    /// If the world is being dropped.
+    /// Panics if the world is being dropped.
     ///
     /// # Examples
     ///

@@ -87,7 +87,7 @@ struct Camp {
 /// The field and the elapsed time. A singleton.
 #[derive(Component, Clone, Copy, Debug)]
 struct Battlefield {
-    /// Corner of the field opposite zero.
+    /// The corner of the field that is opposite to the origin.
     corner: Vec2,
     seconds: f32,
 }

@@ -50,7 +50,7 @@ const RADIUS: f32 = 75.0;
 struct Flock {
     /// Width of a cell. Boids interact within one cell.
     cell: f32,
-    /// Weights of keeping apart, of flying like the others, and of reaching the target.
+    /// Weight of the distance from other boids. `alignment` is the weight of their direction, and `target` that of the target.
     separation: f32,
     alignment: f32,
     target: f32,
@@ -79,7 +79,7 @@ struct Obstacle;
 struct Orbit {
     radius: f32,
     height: f32,
-    /// Angle in radians, and speed in radians per second.
+    /// Angle in radians. `speed` is its change in radians per second.
     angle: f32,
     speed: f32,
 }

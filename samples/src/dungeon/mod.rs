@@ -38,7 +38,7 @@ const TORCH_RANGE: f32 = 7.0;
 #[derive(Component, Clone, Copy)]
 struct Position(Vec3);
 
-/// Brightness of a tile, now and at most: from 0, not yet seen, to 1.
+/// Current brightness of a tile, and its maximum so far. It is 0 for a tile that was not seen yet, and at most 1.
 #[derive(Component, Clone, Copy, Default)]
 struct Light {
     now: f32,

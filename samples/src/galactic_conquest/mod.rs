@@ -87,7 +87,7 @@ struct Arrived;
 #[derive(Component, Clone, Copy, Debug)]
 struct Game {
     random: Random,
-    /// Seconds until the next turn, and whether the turn is in this frame.
+    /// Seconds until the next turn. `is_turn` is true if a turn is in this frame.
     next_turn: f32,
     is_turn: bool,
     /// Maximum number of ships in flight. Other ships wait.

@@ -11,7 +11,7 @@ use super::{Kind, Options, STEP, Sample, SampleResult, WorldSample};
 ///
 /// # Errors
 ///
-/// The first difference.
+/// Returns the first difference as an error.
 pub(crate) fn bisect(sample: &Sample, frames: u32, workers: usize) -> SampleResult<()> {
     let name = sample.name;
     let Kind::World(world) = &sample.kind else {

@@ -42,7 +42,7 @@ pub(crate) struct Canvas {
     captions: Vec<String>,
 }
 
-/// The points that fell on a dot.
+/// The sums of the colors of the points that fell on a dot, and their number.
 #[derive(Clone, Copy, Debug, Default)]
 struct Dot {
     red: u32,

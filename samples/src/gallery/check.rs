@@ -20,7 +20,7 @@ struct Case {
 ///
 /// # Errors
 ///
-/// The hash of a sample differs between two cases.
+/// Returns an error if the hash of a sample differs between two cases.
 pub(crate) fn check(samples: &[&Sample], frames: u32) -> SampleResult<()> {
     let mut failures = Vec::new();
     for sample in samples {

@@ -48,11 +48,11 @@ pub(crate) struct WorldSample {
     pub(crate) counts: &'static str,
     /// Default of `--entities`.
     pub(crate) entities: usize,
-    /// Maximum of `--entities`, chosen for a bearable wait.
+    /// Maximum of `--entities`. With more entities, a frame would take too long.
     pub(crate) most: usize,
     /// Default of `--frames` without a view.
     pub(crate) frames: u32,
-    /// Default of `--seed`. `None` if nothing is random; `--seed` is then rejected.
+    /// Default of `--seed`. `None` if nothing is random, so that `--seed` is rejected.
     pub(crate) seed: Option<u64>,
     /// Builds the world and its entities. All state that persists between frames is in their components.
     pub(crate) build: fn(&Options) -> SampleResult<World>,

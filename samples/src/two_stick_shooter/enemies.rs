@@ -8,7 +8,7 @@ use super::shots::{ShotRequest, ShotSpawn};
 use super::{FIELD_HALF_SIZE, Heading, Health, Look, MoveSpeed, Position};
 use crate::random::Random;
 
-/// Units per second.
+/// Speed of an enemy, in units per second.
 const SPEED: f32 = 8.0;
 /// Seconds between two spawns.
 const SPAWN_COOLDOWN: f32 = 0.15;
@@ -29,7 +29,7 @@ impl Enemy {
         Self { cooldown: f32::INFINITY }
     }
 
-    /// Returns an enemy that shoots at once.
+    /// Returns an enemy that shoots immediately.
     pub(super) fn ready() -> Self {
         Self { cooldown: 0.0 }
     }

@@ -6,7 +6,7 @@ use super::shots::{EnemyShot, SHOT_SPEED, ShotRequest};
 use super::{Enemy, FIELD_HALF_SIZE, Heading, Health, MoveSpeed, Position};
 use crate::gallery::Key;
 
-/// Units per second.
+/// Speed of the player, in units per second.
 const SPEED: f32 = 15.0;
 /// Seconds between two shots.
 const COOLDOWN: f32 = 0.1;
@@ -18,7 +18,8 @@ const IDLE_SECONDS: f32 = 3.0;
 /// The player's entity.
 #[derive(Component, Clone, Copy, Debug)]
 pub(super) struct Player {
-    /// Both sticks, of length at most one.
+    /// Position of the stick that moves, of length at most one. `shoot` is the position of the
+    /// stick that shoots.
     movement: Vec3,
     shoot: Vec3,
     /// Seconds until the next shot.

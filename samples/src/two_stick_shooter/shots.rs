@@ -16,7 +16,7 @@ impl CommandPoint for ShotSpawn {}
 
 #[derive(Component, Clone, Copy, Debug)]
 pub(super) struct Shot {
-    /// Remaining seconds.
+    /// Seconds until the shot is destroyed.
     pub(super) time_to_live: f32,
     /// Health that a hit subtracts.
     energy: i32,

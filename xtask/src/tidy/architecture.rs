@@ -21,7 +21,7 @@ pub(super) struct ModuleOrder {
     pub(super) krate: String,
     /// The line of the block's fence.
     pub(super) line: usize,
-    /// Every module with its rank, which is lowest for the first line.
+    /// Every module with its rank. The modules on the first line have the lowest rank.
     pub(super) ranks: Vec<(String, usize)>,
 }
 

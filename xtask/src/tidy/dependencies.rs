@@ -9,7 +9,7 @@ use crate::workspace::Workspace;
 
 const LEAN: &[&str] = &["ancho_jobs", "ancho_burst", "ancho_collections", "ancho_entities"];
 const FORBIDDEN: &[&str] = &["serde", "syn", "wgpu"];
-/// Maximum number of crates that one of them builds, including itself.
+/// Maximum number of crates that building such a crate compiles, including itself.
 const MOST: usize = 15;
 
 /// Checks the output of cargo, since a manifest does not show transitive dependencies.

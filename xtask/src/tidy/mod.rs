@@ -30,9 +30,9 @@ use crate::workspace::Workspace;
 #[derive(Debug, Eq, PartialEq)]
 struct Finding {
     path: String,
-    /// From 1.
+    /// The number of the line, from 1.
     line: usize,
-    /// A sentence, and a second one with the remedy.
+    /// The problem in one sentence, and the remedy in another.
     message: String,
     weight: Weight,
 }
@@ -40,7 +40,7 @@ struct Finding {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Weight {
     Failure,
-    /// Printed, but not a failure.
+    /// The finding is printed, and is not a failure.
     Note,
 }
 

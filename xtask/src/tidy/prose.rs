@@ -11,7 +11,7 @@ const CODE: u8 = 1;
 /// The text of one file, with everything that is not prose replaced byte for byte.
 pub(super) struct Prose<'a> {
     pub(super) path: &'a str,
-    /// The text in lower case. Code, also in backticks and in fenced blocks, is blanked.
+    /// The text in lower case. Code is blanked, including code in backticks and in fenced blocks.
     text: String,
     /// Lines of the file. Only code outside of comments, strings and Markdown is blanked.
     lines_with_names: Vec<String>,

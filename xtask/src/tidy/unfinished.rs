@@ -7,7 +7,7 @@ use crate::tree::Tree;
 /// Unfinished code, and tests that do not run.
 const IN_CODE: &[&str] = &["todo!(", "unimplemented!(", "#[ignore"];
 
-/// Notes to oneself. Written in two halves, since this file is checked as well.
+/// Marks of notes to oneself. They are written in two halves, since this file is checked as well.
 const ANYWHERE: &[&str] = &[concat!("FIX", "ME"), concat!("XX", "X")];
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {

@@ -20,7 +20,7 @@ pub(super) enum UseKind {
 pub(super) struct UnsafeUse {
     pub(super) kind: UseKind,
     pub(super) line: usize,
-    /// Inside `quote!`: code that a macro generates for other crates.
+    /// True inside of `quote!`, in code that a macro generates for other crates.
     pub(super) quoted: bool,
 }
 

@@ -7,7 +7,7 @@ use crate::rust_source::{leading_name, matching_bracket};
 pub(super) struct Leaf<'a> {
     /// The first name of the path, here `a`, or the first name in braces.
     pub(super) first: &'a str,
-    /// The name after the declaration.
+    /// The name that the declaration introduces.
     pub(super) name: &'a str,
 }
 
@@ -18,7 +18,8 @@ pub(super) fn leaves(code: &str) -> Vec<Leaf<'_>> {
     found
 }
 
-/// Collects leaves. `first` is the first name if `code` is in the middle of a path, `parent` the name before it.
+/// Collects the leaves of a path. If `code` begins in the middle of the path, `first` is the first name of the path, and `parent`
+/// the name before `code`.
 fn collect<'a>(code: &'a str, first: Option<&'a str>, parent: &'a str, found: &mut Vec<Leaf<'a>>) {
     let code = code.trim_start();
     if code.starts_with('{') {

@@ -59,7 +59,7 @@ pub(super) fn sincos_1m(cell: Cell) -> Reading {
     cell.run(Angles::new(), operation, Angles::result)
 }
 
-/// The closure is in a function of the user, and its loop in one of the library.
+/// Measures a closure in a function of the user, whose loop is in a function of the library.
 pub(super) fn large_closure_vec3(cell: Cell) -> Reading {
     #[burst(closures)]
     fn run(positions: &mut [Vec3], velocities: &mut [Vec3], targets: &[Vec3]) {

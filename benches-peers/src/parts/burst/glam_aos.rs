@@ -25,8 +25,9 @@ pub(super) fn quat_spin(cell: Cell) -> Reading {
     })
 }
 
-/// `Quat::from_axis_angle`, line by line, with the sine and cosine that glam has by default. It would
-/// have slower ones if something in this program asked it for its feature `libm`.
+/// Copies `Quat::from_axis_angle` line by line, with the sine and cosine that glam uses by default.
+/// If another crate in this program enabled glam's feature `libm`, glam's own function would use
+/// slower ones.
 #[inline(always)]
 fn from_axis_angle(axis: Vec3, angle: f32) -> Quat {
     let (sin, cos) = (angle * 0.5).sin_cos();

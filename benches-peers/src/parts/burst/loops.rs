@@ -4,7 +4,7 @@ use glam::Vec3;
 
 use super::work::STEP;
 
-/// `move`.
+/// The loop of `move`.
 #[inline(always)]
 pub(super) fn advance(positions: &mut [f32], velocities: &[f32], seconds: f32) {
     for (position, velocity) in positions.iter_mut().zip(velocities) {
@@ -12,7 +12,7 @@ pub(super) fn advance(positions: &mut [f32], velocities: &[f32], seconds: f32) {
     }
 }
 
-/// `quat_spin` in columns, with the given sine and cosine of an angle.
+/// The loop of `quat_spin` over columns. `sincos` returns the sine and the cosine of an angle.
 #[inline(always)]
 pub(super) fn spin(
     [x, y, z, w]: [&mut [f32]; 4],
@@ -64,13 +64,14 @@ pub(super) fn steer(position: &mut Vec3, velocity: &mut Vec3, target: Vec3) {
     *position = Vec3::new(wrapped, moved.y, moved.z);
 }
 
-/// Not `Vec3::length`, which is a call where a program has glam with its feature `libm`.
+/// Returns the length of a vector. `Vec3::length` would be a call in a program that enables glam's
+/// feature `libm`.
 #[inline(always)]
 fn length(vector: Vec3) -> f32 {
     vector.length_squared().sqrt()
 }
 
-/// `large_closure`.
+/// The loop of `large_closure`.
 #[inline(always)]
 pub(super) fn steer_columns(
     [x, y, z]: [&mut [f32]; 3],

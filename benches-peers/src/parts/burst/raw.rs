@@ -20,7 +20,8 @@ pub(super) fn advance(cell: Cell) -> Reading {
     cell.run(Movers::new(), operation, Movers::result)
 }
 
-/// With ancho's sine and cosine, which vectorise: quicker than with those of the standard library.
+/// Uses ancho's sine and cosine, which are vectorised, and so faster than those of the standard
+/// library.
 pub(super) fn quat_spin(cell: Cell) -> Reading {
     #[inline(never)]
     fn run(
@@ -40,7 +41,7 @@ pub(super) fn quat_spin(cell: Cell) -> Reading {
     cell.run(Spinners::new(), operation, Spinners::result)
 }
 
-/// In order, as the loop says.
+/// Adds the elements in order.
 pub(super) fn sum_1m(cell: Cell) -> Reading {
     let addends = work::addends();
     let operation = |sum: &mut f32| {

@@ -4,8 +4,7 @@ use glam::Vec3;
 
 use crate::harness::CHECKED_OPERATIONS;
 
-/// Elements of `move`, 16 KiB in all. This and the next two are such that a case stays in the first-level
-/// cache, as the entities of a chunk do.
+/// Elements of `move`, 16 KiB in all. The data fits in the first-level cache, like the entities of a chunk.
 pub(super) const MOVERS: usize = 2_048;
 /// Rotations of `quat_spin`, 20 KiB in all.
 pub(super) const SPINNERS: usize = 1_024;
@@ -13,7 +12,7 @@ pub(super) const SPINNERS: usize = 1_024;
 pub(super) const BODIES: usize = 512;
 /// Elements of the large cases.
 pub(super) const MANY: usize = 1_000_000;
-/// Seconds of a step.
+/// Duration of a step, in seconds.
 pub(super) const STEP: f32 = 1.0 / 64.0;
 /// The tolerance for results with sines. Subjects have their own sines, accurate to an ulp or two, so their bits differ.
 const TOLERANCE: f64 = 4e-7;
@@ -24,7 +23,7 @@ const TOLERANCE: f64 = 4e-7;
 pub(super) struct Column<const N: usize>([f32; N]);
 
 impl<const N: usize> Column<N> {
-    /// Numbers from `-size` to `size`, other ones for each seed.
+    /// Returns numbers from `-size` to `size`, which depend on the seed.
     pub(super) fn random(seed: u32, size: f32) -> Box<Column<N>> {
         let mut column = Box::new(Column([0.0; N]));
         column.0.copy_from_slice(&random(N, seed, size));
@@ -40,7 +39,7 @@ impl<const N: usize> Column<N> {
     }
 }
 
-/// Numbers from `-size` to `size`, other ones for each seed.
+/// Returns numbers from `-size` to `size`, which depend on the seed.
 pub(super) fn random(count: usize, seed: u32, size: f32) -> Vec<f32> {
     let mut state = seed;
     let next = || {
@@ -50,7 +49,7 @@ pub(super) fn random(count: usize, seed: u32, size: f32) -> Vec<f32> {
     std::iter::repeat_with(next).take(count).collect()
 }
 
-/// FNV-1a over the bits: the same for the same numbers only.
+/// Returns an FNV-1a hash of the bits of the numbers.
 pub(super) fn hash<'n>(numbers: impl IntoIterator<Item = &'n f32>) -> u64 {
     numbers.into_iter().fold(0xcbf2_9ce4_8422_2325, |hash, number| {
         (hash ^ u64::from(number.to_bits())).wrapping_mul(0x0000_0100_0000_01b3)
@@ -86,9 +85,9 @@ pub(super) const AXIS: [f32; 3] = [0.48, 0.6, 0.64];
 /// The data of `quat_spin`, in columns: `rotation = normalize(rotation) * axis_angle(AXIS, speed * STEP)`.
 #[derive(Debug)]
 pub(super) struct Spinners {
-    /// x, y, z and w.
+    /// The columns x, y, z and w.
     pub(super) rotations: [Box<Column<SPINNERS>>; 4],
-    /// Radians per second.
+    /// The speed of each rotation, in radians per second.
     pub(super) speeds: Box<Column<SPINNERS>>,
 }
 
@@ -132,8 +131,8 @@ fn product([x, y, z, w]: [f64; 4], [a, b, c, d]: [f64; 4]) -> [f64; 4] {
     ]
 }
 
-/// The addends of `sum_1m`: multiples of a quarter, small enough that every intermediate sum is exact and all orders yield the same
-/// bits.
+/// Returns the addends of `sum_1m`: multiples of a quarter, small enough that every intermediate sum is exact and all orders
+/// yield the same bits.
 pub(super) fn addends() -> Vec<f32> {
     random(MANY, 8, 16.0).into_iter().map(|number| number.round() / 4.0).collect()
 }
@@ -147,7 +146,7 @@ pub(super) struct Angles {
 }
 
 impl Angles {
-    /// Up to a turn in either direction.
+    /// Creates angles of up to a turn in either direction.
     pub(super) fn new() -> Angles {
         let angles = random(MANY, 9, std::f32::consts::TAU);
         Angles { angles, sines: vec![0.0; MANY], cosines: vec![0.0; MANY] }

@@ -1,4 +1,4 @@
-//! ancho: native containers, lent once for each operation, as they are to a job.
+//! ancho: native containers, which are borrowed once for each operation, as a job borrows them.
 //!
 //! All safety checks are on, as they are for users.
 
@@ -17,7 +17,7 @@ use crate::harness::{Cell, Reading};
 type MapWriter<'v> = ParallelWriter<'v, MapLane<u64, u64>>;
 type QueueWriter<'v> = ParallelWriter<'v, QueueLane<u64>>;
 
-/// Elements that a batch of a parallel job adds: 62 batches for the two threads to share.
+/// Number of elements that a batch of a parallel job adds. Two threads share 62 batches.
 const BATCH: usize = 1 << 14;
 
 pub(super) fn list_push(cell: Cell) -> Reading {
@@ -134,7 +134,7 @@ pub(super) fn temp_alloc(cell: Cell) -> Reading {
     cell.run((Temp::new(), 0), operation, |(_, sum)| *sum)
 }
 
-/// Makes a block, writes its first byte, and reads it back.
+/// Allocates a block, writes its first byte, and reads it back.
 #[inline]
 fn write_block(temp: &Temp, byte: u8) -> u64 {
     let block = temp.slice_uninit::<u8>(BLOCK);

@@ -9,7 +9,8 @@ use crate::harness::{Cell, Reading};
 
 type Map = DashMap<u64, u64, FixedState>;
 
-/// The default, four times the number of threads, takes half as long again.
+/// Number of shards. With the default, which is four times the number of threads, an operation
+/// takes half as long again.
 const SHARDS: usize = 256;
 
 pub(super) fn map_insert_2t(cell: Cell) -> Reading {

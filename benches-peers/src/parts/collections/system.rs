@@ -1,5 +1,5 @@
-//! The system's allocator, with each block freed before the next is made: it reuses the same memory each time, which is its best
-//! case.
+//! The system's allocator. Each block is freed before the next is allocated, so the allocator reuses the same memory each time,
+//! which is its best case.
 
 use std::hint::black_box;
 
@@ -15,8 +15,8 @@ pub(super) fn temp_alloc(cell: Cell) -> Reading {
     cell.run(0, operation, |sum| *sum)
 }
 
-/// Makes a block, writes its first byte, reads it back, and frees the block. The box compiles to calls
-/// of `malloc` and `free`, and nothing besides.
+/// Allocates a block, writes its first byte, reads it back, and frees the block. The box compiles to calls of `malloc` and
+/// `free`, and to nothing else.
 #[inline]
 fn write_block(byte: u8) -> u64 {
     let mut block = Box::<[u8]>::new_uninit_slice(BLOCK);

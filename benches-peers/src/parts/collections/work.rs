@@ -9,12 +9,12 @@ use std::thread;
 pub(super) const OPERATIONS: u64 = 1_000_000;
 /// Bytes of a block of scratch memory.
 pub(super) const BLOCK: usize = 1 << 10;
-/// Blocks of scratch memory in a frame, all freed at its end: not quite a mebibyte,
+/// Blocks of scratch memory in a frame, which are all freed at its end. They are not quite a mebibyte.
 pub(super) const FRAME: u64 = 1_000;
-/// in this many frames.
+/// Number of frames.
 pub(super) const FRAMES: u64 = OPERATIONS / FRAME;
 
-/// The key of an element: unique and in no order (the finaliser of SplitMix64).
+/// Returns the key of an element. Keys are unique, and in no order (the finaliser of SplitMix64).
 #[inline]
 pub(super) fn key(index: u64) -> u64 {
     let mixed = (index ^ (index >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -22,22 +22,22 @@ pub(super) fn key(index: u64) -> u64 {
     mixed ^ (mixed >> 31)
 }
 
-/// Walks a list.
+/// Returns the sum of the elements of a list.
 ///
-/// Both lists are walked as slices, so they share this loop. Two copies would differ: it takes one or two cycles per iteration,
-/// depending on its position in a cache line.
+/// Both lists are read as slices, so they share this loop. Two copies of the loop would differ: an iteration takes one or two
+/// cycles, depending on the position of the loop in a cache line.
 #[inline(never)]
 pub(super) fn sum(elements: slice::Iter<'_, u64>) -> u64 {
     elements.sum()
 }
 
-/// The keys and values of a map, in the order of inserting.
+/// Returns the keys and values of a map, in the order of insertion.
 #[inline]
 pub(super) fn pairs() -> impl Iterator<Item = (u64, u64)> {
     (0..OPERATIONS).map(|index| (key(index), index))
 }
 
-/// All keys in another, unpredictable order.
+/// Returns all keys in another, unpredictable order.
 pub(super) fn shuffled_keys() -> Vec<u64> {
     let mut keys: Vec<u64> = (0..OPERATIONS).map(key).collect();
     for last in (1..keys.len()).rev() {
@@ -56,22 +56,22 @@ pub(super) fn on_two_threads(work: impl Fn(Range<u64>) + Sync) {
     });
 }
 
-/// The key whose value the owner reads after two threads have written.
+/// Returns the key whose value the owner reads after two threads have written.
 pub(super) fn read_back() -> u64 {
     black_box(key(OPERATIONS / 3))
 }
 
-/// Condenses elements, to the bit, including their order.
+/// Returns a hash of the elements that depends on their order.
 pub(super) fn in_order(elements: impl Iterator<Item = u64>) -> u64 {
     elements.fold(0xcbf2_9ce4_8422_2325, |hash, word| (hash ^ word).wrapping_mul(0x100_0000_01b3))
 }
 
-/// Condenses elements, to the bit, in any order.
+/// Returns a hash of the elements that does not depend on their order.
 pub(super) fn in_any_order(elements: impl Iterator<Item = u64>) -> u64 {
     elements.fold(0, |sum, element| sum.wrapping_add(key(element + 1)))
 }
 
-/// Condenses a map, to the bit, in any order.
+/// Returns a hash of the pairs of a map that does not depend on their order.
 pub(super) fn map_result(pairs: impl Iterator<Item = (u64, u64)>) -> u64 {
     pairs.fold(0, |sum, (key, value)| sum.wrapping_add(self::key(key ^ self::key(value + 1))))
 }

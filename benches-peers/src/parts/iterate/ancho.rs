@@ -71,7 +71,7 @@ fn complete(world: &World, job: JobHandle) {
 #[derive(Component, Clone, Copy)]
 struct Target(Entity);
 
-/// On one thread, as for the peers.
+/// Measures lookups on one thread, as for the peers.
 pub(super) fn lookup(cell: Cell) -> Reading {
     #[derive(ParallelJobStruct)]
     struct Take<'a> {
@@ -98,7 +98,7 @@ pub(super) fn lookup(cell: Cell) -> Reading {
     cell.run(targets(), operation, taken_result)
 }
 
-/// The same with one lookup after the other, as the peers do it.
+/// Measures single lookups, one after the other, as for the peers.
 pub(super) fn lookup_get(cell: Cell) -> Reading {
     let operation = |world: &mut World| {
         let (takers, positions) = world.split::<Takers>();
@@ -185,7 +185,7 @@ pub(super) fn empty_job_alone(cell: Cell) -> Reading {
     cell.run(two_threads(world()), operation, |_| 0)
 }
 
-/// The job runs on the other thread until the measurement ends.
+/// Measures structural changes while a job runs on the other thread, until the measurement ends.
 pub(super) fn structural_beside_job(cell: Cell) -> Reading {
     let mut world = two_threads(bodies());
     let other = world.spawn(A(0.0));
@@ -214,7 +214,7 @@ pub(super) fn structural_beside_job(cell: Cell) -> Reading {
     })
 }
 
-/// The job goes through its entities while others change.
+/// Measures structural changes of entities while a job loops over other entities.
 pub(super) fn unrelated_structural(cell: Cell) -> Reading {
     let mut world = two_threads(bodies());
     let others: Vec<Entity> = world.spawn_batch((0..FEW).map(|index| A(index as f32))).collect();

@@ -29,7 +29,7 @@ fn bodies() -> World {
     world
 }
 
-/// By slices, without marking each row as changed. (It is marked in `tracked_write`.)
+/// Processes the entities as slices, without marking each row as changed. (`tracked_write` marks the rows.)
 fn advance((world, query): &mut Moving) {
     for (mut positions, velocities) in query.contiguous_iter_mut(world).expect("all is in tables") {
         work::advance_all(positions.bypass_change_detection(), velocities);
@@ -41,7 +41,8 @@ fn bodies_result(world: &mut World) -> u64 {
     work::in_any_order(query.iter(world).map(|(p, v)| work::body_row(p, v)))
 }
 
-/// Two threads for tasks; the main thread helps while it waits. (With one, bevy_ecs would run everything on the main thread.)
+/// Sets up two threads for tasks. The main thread helps while it waits. (With one thread, bevy_ecs would run everything on the
+/// main thread.)
 fn two_threads() {
     ComputeTaskPool::get_or_init(|| TaskPoolBuilder::new().num_threads(2).build());
 }
@@ -151,7 +152,7 @@ pub(super) fn heavy_compute(cell: Cell) -> Reading {
 #[derive(Component)]
 struct Target(Entity);
 
-/// In a system, which may have one query for writing and another for lookups.
+/// Measures a system, which may have one query for writing and another for lookups.
 pub(super) fn lookup(cell: Cell) -> Reading {
     fn system(mut takers: Query<'_, '_, (&Target, &mut A)>, positions: Query<'_, '_, &Position>) {
         for (target, mut sum) in &mut takers {
@@ -224,7 +225,7 @@ pub(super) fn changed(cell: Cell, indices: &[usize]) -> Reading {
     cell.run_afresh(make, operation, |sum| sum.to_bits().into())
 }
 
-/// Like `iter`, with a change tick per row.
+/// Measures the loop of `iter`, with a change tick per row.
 pub(super) fn tracked_write(cell: Cell) -> Reading {
     let mut world = bodies();
     world.clear_trackers();
@@ -254,7 +255,7 @@ pub(super) fn empty_parallel(cell: Cell) -> Reading {
     })
 }
 
-/// As two systems of a schedule, which may run them at the same time.
+/// Measures two systems of a schedule, which may run them at the same time.
 pub(super) fn two_jobs(cell: Cell) -> Reading {
     fn first(mut query: Query<'_, '_, (&mut A, &B)>) {
         for (mut a, b) in query.contiguous_iter_mut().expect("all is in tables") {
@@ -279,7 +280,7 @@ pub(super) fn two_jobs(cell: Cell) -> Reading {
     })
 }
 
-/// One after the other: structural changes need exclusive access to the world.
+/// Measures the loop and the changes one after the other, because structural changes need exclusive access to the world.
 pub(super) fn unrelated_structural(cell: Cell) -> Reading {
     let mut world = bodies();
     let others: Vec<Entity> = world.spawn_batch((0..FEW).map(|index| A(index as f32))).collect();

@@ -84,8 +84,8 @@ pub(super) fn iter_par(cell: Cell) -> Reading {
     cell.run(Bodies::million(), operation, Bodies::result)
 }
 
-/// One mask word at a time. If it has both states, all rows are computed and the enabled ones are kept: random runs are too short
-/// for branches.
+/// Processes one mask word at a time. If the word has both states, all rows are computed, and only the results of enabled rows
+/// are kept: random runs are too short for branches.
 pub(super) fn enabled(cell: Cell, pattern: Pattern) -> Reading {
     const ROWS: usize = LANES * u64::BITS as usize;
     let mask = raw::mask(pattern);
@@ -108,9 +108,9 @@ pub(super) fn enabled(cell: Cell, pattern: Pattern) -> Reading {
     cell.run(Bodies::million(), operation, Bodies::result)
 }
 
-/// Numbers of eight rows,
+/// Number of numbers in eight rows.
 const EIGHT: usize = LANES * u8::BITS as usize;
-/// and for each of them a mask: -1 if its row is enabled, or 0.
+/// A mask for each number of eight rows: -1 if the row is enabled, or 0.
 type Spread = [i8; EIGHT];
 
 /// Expands each bit to the numbers of its row.
@@ -118,7 +118,7 @@ fn spread(bits: u8) -> Spread {
     std::array::from_fn(|number| -((bits >> (number / LANES) & 1) as i8))
 }
 
-/// Adds to the rows whose bit is set.
+/// Adds the addends to the rows whose bit is set.
 #[inline(always)]
 fn add_some(sums: &mut [f32], addends: &[f32], bits: u64, spread: &[Spread]) {
     let rows = sums.chunks_exact_mut(EIGHT).zip(addends.chunks_exact(EIGHT));

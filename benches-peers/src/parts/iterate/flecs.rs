@@ -35,7 +35,7 @@ fn advance((query, _): &mut Queried) {
     query.run(advance_tables);
 }
 
-/// Table by table, as slices.
+/// Processes the entities table by table, as slices.
 fn advance_tables(mut tables: TableIter<true>) {
     while tables.next() {
         let mut positions = tables.field_mut::<Position>(0);
@@ -73,7 +73,7 @@ pub(super) fn iter(cell: Cell) -> Reading {
     cell.run(moving(bodies()), advance, |(_, world)| bodies_result(world))
 }
 
-/// With a system of the frame: only systems use several threads.
+/// Measures a system of the frame, because only systems use several threads.
 pub(super) fn iter_par(cell: Cell) -> Reading {
     let world = bodies();
     world.set_threads(2);
@@ -237,7 +237,7 @@ pub(super) fn add_tag(cell: Cell) -> Reading {
     })
 }
 
-/// Bodies whose position can be disabled.
+/// Returns a world with bodies whose position can be disabled.
 fn toggled_bodies() -> Populated {
     let world = World::new();
     world.component::<Position>().add_trait::<flecs::CanToggle>();
@@ -245,7 +245,7 @@ fn toggled_bodies() -> Populated {
     (world, entities)
 }
 
-/// One by one, since there is no bulk operation.
+/// Toggles the entities one by one, since there is no bulk operation.
 pub(super) fn toggle(cell: Cell) -> Reading {
     let (world, entities) = toggled_bodies();
     let component = world.component_id::<Position>();
@@ -267,8 +267,8 @@ pub(super) fn toggle(cell: Cell) -> Reading {
     cell.run(true, operation, result)
 }
 
-/// Toggling a component for the first time moves its entity to a table with bits. So all are toggled, in order: otherwise those
-/// that stay enabled would remain contiguous in the old table.
+/// Measures a loop over enabled entities. Toggling a component for the first time moves its entity to a table with bits. So all
+/// entities are toggled, in order: otherwise those that stay enabled would remain contiguous in the old table.
 pub(super) fn enabled(cell: Cell, pattern: Pattern) -> Reading {
     let (world, entities) = toggled_bodies();
     let component = world.component_id::<Position>();
@@ -292,7 +292,7 @@ pub(super) fn enabled(cell: Cell, pattern: Pattern) -> Reading {
     })
 }
 
-/// Changes are detected per table.
+/// Measures a loop over changed entities. flecs detects changes per table.
 pub(super) fn changed(cell: Cell, indices: &[usize]) -> Reading {
     let world = World::new();
     let entities = world.entity_bulk(MILLION as u32).set(&vec![A(0.0); MILLION]).build();
@@ -320,7 +320,7 @@ pub(super) fn changed(cell: Cell, indices: &[usize]) -> Reading {
     cell.run_afresh(make, operation, |sum| sum.to_bits().into())
 }
 
-/// Like `iter`, while another query detects changes of the tables.
+/// Measures the loop of `iter`, while another query detects changes of the tables.
 pub(super) fn tracked_write(cell: Cell) -> Reading {
     let world = bodies();
     let query = world.query::<(&mut Position, &Velocity)>().set_cached().build();
@@ -350,7 +350,7 @@ pub(super) fn empty_parallel(cell: Cell) -> Reading {
     })
 }
 
-/// As systems of the frame, each of which uses all threads.
+/// Measures systems of the frame, each of which uses all threads.
 pub(super) fn two_jobs(cell: Cell) -> Reading {
     let world = World::new();
     let (ab, cd): (Vec<_>, Vec<_>) =
@@ -378,7 +378,7 @@ pub(super) fn two_jobs(cell: Cell) -> Reading {
     })
 }
 
-/// One after the other: structural changes need exclusive access to the world.
+/// Measures the loop and the changes one after the other, because structural changes need exclusive access to the world.
 pub(super) fn unrelated_structural(cell: Cell) -> Reading {
     let world = bodies();
     let values: Vec<A> = (0..FEW).map(|index| A(index as f32)).collect();

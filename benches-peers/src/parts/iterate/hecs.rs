@@ -14,7 +14,8 @@ fn bodies() -> World {
     world
 }
 
-/// With `for_each`, which is a loop for each archetype; a `for` loop takes a third longer.
+/// Processes the entities with `for_each`, which is a loop for each archetype. A `for` loop takes a
+/// third longer.
 fn advance(world: &mut World) {
     let query = world.query_mut::<(&mut Position, &Velocity)>();
     query.into_iter().for_each(|(position, velocity)| work::advance(position, velocity));
@@ -38,7 +39,7 @@ pub(super) fn iter(cell: Cell) -> Reading {
     cell.run(bodies(), advance, bodies_result)
 }
 
-/// In batches, which exist for this; the threads are rayon's.
+/// Measures a loop over batches on the threads of rayon, as hecs intends.
 pub(super) fn iter_par(cell: Cell) -> Reading {
     work::two_threads();
     let operation = |world: &mut World| {
@@ -131,7 +132,7 @@ pub(super) fn heavy_compute(cell: Cell) -> Reading {
 /// The entity to look up.
 struct Target(Entity);
 
-/// With a query for writing, and the view of another for lookups.
+/// Measures a query for writing, with the view of another query for lookups.
 pub(super) fn lookup(cell: Cell) -> Reading {
     let mut world = World::new();
     let positions =
@@ -186,7 +187,7 @@ fn add_to_all<T: Component + Copy>(
     cell.run_afresh(make, operation, |(world, _)| result(world))
 }
 
-/// With its tracker, which keeps a copy of each value and compares.
+/// Measures changes with the tracker of hecs, which keeps a copy of each value and compares.
 pub(super) fn changed(cell: Cell, indices: &[usize]) -> Reading {
     let mut world = World::new();
     let entities: Vec<Entity> = world.spawn_batch((0..MILLION).map(|_| (A(0.0),))).collect();
@@ -226,7 +227,7 @@ pub(super) fn empty_parallel(cell: Cell) -> Reading {
     })
 }
 
-/// It has no jobs; two threads may read a world, and write different components of it.
+/// Measures two threads that write different components of a world, because hecs has no jobs.
 pub(super) fn two_jobs(cell: Cell) -> Reading {
     work::two_threads();
     let mut world = World::new();
@@ -244,7 +245,8 @@ pub(super) fn two_jobs(cell: Cell) -> Reading {
     })
 }
 
-/// One after the other: structural changes need exclusive access to the world.
+/// Measures the loop and the changes one after the other, because structural changes need exclusive
+/// access to the world.
 pub(super) fn unrelated_structural(cell: Cell) -> Reading {
     let mut world = bodies();
     let others: Vec<Entity> = world.spawn_batch((0..FEW).map(|index| (A(index as f32),))).collect();

@@ -27,7 +27,7 @@ fn bodies() -> World {
     world
 }
 
-/// By slices.
+/// Processes the entities as slices.
 fn advance((world, query): &mut Moving) {
     query.for_each_chunk_mut(world, |chunk| {
         let (positions, velocities) = chunk.into_components();
@@ -49,7 +49,7 @@ pub(super) fn simple_iter(cell: Cell) -> Reading {
     })
 }
 
-/// Writes are tracked per archetype.
+/// Measures the loop. legion tracks writes per archetype.
 pub(super) fn iter(cell: Cell) -> Reading {
     cell.run(moving(bodies()), advance, |(world, _)| bodies_result(world))
 }
@@ -141,8 +141,8 @@ pub(super) fn heavy_compute(cell: Cell) -> Reading {
 #[derive(Clone, Copy)]
 struct Target(Entity);
 
-/// With lookups in the whole world, which are read-only, so results are written afterwards. In a split world a lookup takes six
-/// times as long.
+/// Measures lookups in the whole world, which are read-only, so that results are written afterwards. In a split world a lookup
+/// takes six times as long.
 pub(super) fn lookup(cell: Cell) -> Reading {
     let mut world = World::default();
     let positions = (0..MILLION).map(|index| (work::body(index).0, A(0.0)));
@@ -200,7 +200,7 @@ fn add_to_all<T: Copy + Send + Sync + 'static>(
     cell.run_afresh(make, operation, |(world, _)| result(world))
 }
 
-/// Changes are detected per archetype.
+/// Measures a loop over changed entities. legion detects changes per archetype.
 pub(super) fn changed(cell: Cell, indices: &[usize]) -> Reading {
     let mut world = World::default();
     let entities = world.extend((0..MILLION).map(|_| (A(0.0),))).to_vec();
@@ -240,7 +240,7 @@ pub(super) fn empty_parallel(cell: Cell) -> Reading {
     })
 }
 
-/// As two systems of a schedule, which may run them at the same time.
+/// Measures two systems of a schedule, which may run them at the same time.
 pub(super) fn two_jobs(cell: Cell) -> Reading {
     work::two_threads();
     let mut world = World::default();
@@ -268,7 +268,7 @@ pub(super) fn two_jobs(cell: Cell) -> Reading {
     })
 }
 
-/// One after the other: structural changes need exclusive access to the world.
+/// Measures the loop and the changes one after the other, because structural changes need exclusive access to the world.
 pub(super) fn unrelated_structural(cell: Cell) -> Reading {
     let mut world = bodies();
     let others = world.extend((0..FEW).map(|index| (A(index as f32),))).to_vec();

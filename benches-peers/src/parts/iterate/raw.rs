@@ -11,7 +11,7 @@ use crate::harness::{Cell, Reading};
 
 /// Bits in a mask word.
 const WORD: usize = u64::BITS as usize;
-/// Rows that share a version where writes are tracked: about as many as fit in a chunk.
+/// Number of rows that share a version where writes are tracked: about as many as fit in a chunk.
 const CHUNK: usize = 512;
 
 /// Bodies in one table.
@@ -37,7 +37,7 @@ impl Bodies {
     }
 }
 
-/// The entity of `simple_iter`, of which the loop uses two columns.
+/// Measures the loop of `simple_iter`, which uses two columns of its entities.
 pub(super) fn simple_iter(cell: Cell) -> Reading {
     let (transform, position, rotation, velocity) = work::simple();
     let bodies = Bodies { positions: vec![position; FEW], velocities: vec![velocity; FEW] };
@@ -81,7 +81,7 @@ pub(super) fn frag_iter(cell: Cell) -> Reading {
     })
 }
 
-/// Visits only the matching tables, however many others exist.
+/// Measures a loop over the matching tables, however many others exist.
 pub(super) fn query(cell: Cell) -> Reading {
     type Tables = Vec<Vec<A>>;
     let tables: Tables =
@@ -112,7 +112,7 @@ pub(super) fn heavy_compute(cell: Cell) -> Reading {
     })
 }
 
-/// By row number, without a check that the entity is still the same.
+/// Looks entities up by row number, without a check that the entity still exists.
 pub(super) fn lookup(cell: Cell) -> Reading {
     let positions: Vec<Position> = (0..MILLION).map(|index| work::body(index).0).collect();
     let targets: Vec<u32> = work::shuffled((0..MILLION as u32).collect());
@@ -126,7 +126,7 @@ pub(super) fn lookup(cell: Cell) -> Reading {
     })
 }
 
-/// All columns, and the entity of each row, to a new table with one more column.
+/// Copies all columns, and the entity of each row, to a new table with one more column.
 pub(super) fn add_comp(cell: Cell) -> Reading {
     let entities: Vec<u64> = (0..MILLION as u64).collect();
     let source = Bodies::new(MILLION);
@@ -145,7 +145,7 @@ pub(super) fn add_comp(cell: Cell) -> Reading {
     )
 }
 
-/// A bit for each entity.
+/// Sets one bit for each entity.
 pub(super) fn toggle(cell: Cell) -> Reading {
     type Toggled = (bool, Vec<u64>);
     let operation = |(enabled, bits): &mut Toggled| {
@@ -171,7 +171,7 @@ pub(super) fn enabled(cell: Cell, pattern: Pattern) -> Reading {
     cell.run(Bodies::new(MILLION), operation, Bodies::result)
 }
 
-/// A bit for each entity, set if it is enabled.
+/// Returns one bit for each entity, which is set if the entity is enabled.
 pub(super) fn mask(pattern: Pattern) -> Vec<u64> {
     let word = |first: usize| {
         (0..WORD).fold(0, |bits, bit| bits | (u64::from(pattern(first + bit)) << bit))
@@ -190,7 +190,7 @@ pub(super) fn each_run(mut bits: u64, mut run: impl FnMut(usize, usize)) {
     }
 }
 
-/// A bit for each written row.
+/// Rows with one bit each, which is set if the row was written.
 struct Marked {
     values: Vec<A>,
     written: Vec<u64>,
@@ -226,7 +226,7 @@ pub(super) fn changed(cell: Cell, indices: &[usize]) -> Reading {
     cell.run_afresh(make, operation, |sum| sum.to_bits().into())
 }
 
-/// A version for every few hundred rows.
+/// Measures writes with one version for every few hundred rows.
 pub(super) fn tracked_write(cell: Cell) -> Reading {
     type Tracked = (Bodies, Vec<u32>, u32);
     let operation = |(bodies, versions, version): &mut Tracked| {
@@ -244,7 +244,7 @@ pub(super) fn tracked_write(cell: Cell) -> Reading {
     })
 }
 
-/// A call of rayon's for a single row.
+/// Measures a parallel loop of rayon over a single row.
 pub(super) fn empty_parallel(cell: Cell) -> Reading {
     work::two_threads();
     let operation = |values: &mut Vec<A>| {
@@ -309,7 +309,7 @@ impl Pair {
     }
 }
 
-/// At the same time, on two threads.
+/// Measures the loop and the changes at the same time, on two threads.
 pub(super) fn unrelated_structural(cell: Cell) -> Reading {
     work::two_threads();
     let operation = |(bodies, pair): &mut (Bodies, Pair)| {

@@ -15,7 +15,7 @@ use super::types::{
 use super::work::{self, FEW, FRAGMENT, HEAVY, MILLION};
 use crate::harness::{Cell, Reading};
 
-/// Views of parts of a world.
+/// Borrows a view of a part of a world.
 fn borrow<V: WorldBorrow>(world: &World) -> V::WorldView<'_> {
     world.borrow::<V>().expect("nothing is borrowed")
 }
@@ -81,7 +81,7 @@ pub(super) fn frag_iter(cell: Cell) -> Reading {
     })
 }
 
-/// It has no archetypes, so this creates as many combinations of components.
+/// Measures a query in a world with `alive` combinations of components. shipyard has no archetypes.
 pub(super) fn query(cell: Cell, alive: usize) -> Reading {
     fn spawn<M: Mark + Component>(world: &mut World) {
         world.bulk_add_entity((0..FRAGMENT).map(|index| (A(index as f32), M::new(0.0))));
@@ -185,7 +185,7 @@ fn add_to_all<T: Component + Copy + Send + Sync>(
     cell.run_afresh(make, operation, |(world, _)| result(world))
 }
 
-/// With a time stamp for each row, if requested.
+/// Measures a loop over changed entities. Each row has a time stamp, if it is requested.
 pub(super) fn changed(cell: Cell, indices: &[usize]) -> Reading {
     type Tracked<'v> = ViewMut<'v, A, track::Modification>;
     let mut world = World::new();
@@ -210,7 +210,7 @@ pub(super) fn changed(cell: Cell, indices: &[usize]) -> Reading {
     cell.run_afresh(make, operation, |sum| sum.to_bits().into())
 }
 
-/// Like `iter`, with a time stamp for each row.
+/// Measures the loop of `iter`, with a time stamp for each row.
 pub(super) fn tracked_write(cell: Cell) -> Reading {
     type Tracked<'v> = ViewMut<'v, Position, track::Modification>;
     let mut world = World::new();
@@ -242,7 +242,7 @@ pub(super) fn empty_parallel(cell: Cell) -> Reading {
     })
 }
 
-/// As two systems of a workload, which may run them at the same time.
+/// Measures two systems of a workload, which may run them at the same time.
 pub(super) fn two_jobs(cell: Cell) -> Reading {
     fn first(mut a: ViewMut<'_, A>, b: View<'_, B>) {
         (&mut a, &b).iter().for_each(|(a, b)| a.0 += b.0);
@@ -266,7 +266,7 @@ pub(super) fn two_jobs(cell: Cell) -> Reading {
     })
 }
 
-/// One after the other.
+/// Measures the loop and the changes one after the other.
 pub(super) fn unrelated_structural(cell: Cell) -> Reading {
     let mut world = bodies();
     let others: Vec<EntityId> =

@@ -22,7 +22,7 @@ marks! { MarkV MarkW MarkX MarkY MarkZ }
 )]
 pub(super) struct Tag;
 
-/// An array of a generic function for each of the 26 marks.
+/// Creates an array of 26 instances of a generic function, one for each mark.
 macro_rules! all_marks {
     ($function:ident) => {{
         use $crate::parts::iterate::types::*;

@@ -14,11 +14,11 @@ pub(super) use crate::parts::storage::work::{
 
 /// Entities in each archetype of the cases of fragments, and of `query_20` and `query_20_of_2000`.
 pub(super) const FRAGMENT: usize = 20;
-/// Passes over all fragments that are one operation.
+/// Number of passes over all fragments in one operation.
 const PASSES: usize = 1_000;
-/// Entities of the case of heavy work,
+/// Number of entities of the case of heavy work.
 pub(super) const HEAVY: usize = 1_000;
-/// and the number of inversions of its matrix.
+/// Number of times that the case of heavy work inverts each entity's matrix.
 const INVERSIONS: usize = 100;
 /// Length of the runs of enabled and of disabled entities in `enabled_runs_1m`.
 pub(super) const RUN: usize = 1_000;
@@ -27,20 +27,20 @@ const CHANGED: usize = MILLION / 100;
 /// Rows per batch where a subject takes a batch size: 64 batches of a million.
 pub(super) const BATCH: usize = MILLION / 64;
 
-/// Sets rayon up with two threads, one of which is this one. That is quicker for anything this thread waits for, and applies to the
-/// whole process.
+/// Sets up rayon's pool of the process with two threads, one of which is the calling thread. Calls that this thread waits for are
+/// faster with this pool than with two other threads.
 pub(super) fn two_threads() {
     let pool = ThreadPoolBuilder::new().num_threads(2).use_current_thread();
     pool.build_global().expect("it is the only pool of the process");
 }
 
-/// The step of most cases.
+/// Advances one entity, which is the step of most cases.
 #[inline]
 pub(super) fn advance(position: &mut Position, velocity: &Velocity) {
     position.0 += velocity.0;
 }
 
-/// The same for whole slices.
+/// Advances all entities of slices, like [`advance`].
 #[inline]
 pub(super) fn advance_all(positions: &mut [Position], velocities: &[Velocity]) {
     for (position, velocity) in positions.iter_mut().zip(velocities) {
@@ -48,8 +48,7 @@ pub(super) fn advance_all(positions: &mut [Position], velocities: &[Velocity]) {
     }
 }
 
-/// Does a thousand passes over all fragments, which double and halve their data in turn, so that it
-/// never overflows.
+/// Runs a thousand passes over all fragments. The passes double and halve the data in turn, so that it never overflows.
 #[inline]
 pub(super) fn passes(mut pass: impl FnMut(f32)) {
     for _ in 0..PASSES / 2 {
@@ -58,21 +57,21 @@ pub(super) fn passes(mut pass: impl FnMut(f32)) {
     }
 }
 
-/// The pass that a check adds, which would otherwise see the initial data.
+/// The factor of an additional pass before a check, which would otherwise see the initial data.
 pub(super) const LAST_PASS: f32 = 3.0;
 
-/// The data of an entity of a fragment.
+/// Returns the data of an entity of a fragment.
 pub(super) fn data(index: usize) -> Data {
     Data(1.0 + index as f32)
 }
 
-/// The entity of ecs_bench_suite's `heavy_compute`.
+/// Returns the entity of ecs_bench_suite's `heavy_compute`.
 pub(super) fn heavy(_: usize) -> (Transform, Position, Rotation, Velocity) {
     let rotation = Transform(Mat4::from_rotation_x(1.2));
     (rotation, Position(Vec3::X), Rotation(Vec3::X), Velocity(Vec3::X))
 }
 
-/// The work for each such entity.
+/// Processes one entity of `heavy_compute`.
 #[inline]
 pub(super) fn invert(transform: &mut Transform, position: &mut Position) {
     for _ in 0..INVERSIONS {
@@ -85,7 +84,7 @@ pub(super) fn heavy_row(transform: &Transform, position: &Position) -> u64 {
     row(transform.0.to_cols_array().into_iter().chain(position.0.to_array()))
 }
 
-/// The value that an entity of `lookup_job_1m` and `lookup_job_get_1m` takes from its target.
+/// Adds the value that an entity of `lookup_job_1m` and `lookup_job_get_1m` takes from its target.
 #[inline]
 pub(super) fn take(sum: &mut A, position: &Position) {
     sum.0 += position.0.x;
@@ -95,7 +94,7 @@ pub(super) fn taken_row(position: &Position, sum: &A) -> u64 {
     row([position.0.x, sum.0])
 }
 
-/// An entity of `two_jobs`.
+/// Returns an entity of `two_jobs`.
 pub(super) fn four(index: usize) -> (A, B, C, D) {
     let index = index as f32;
     (A(index), B(1.0), C(-index), D(2.0))
@@ -105,7 +104,7 @@ pub(super) fn four_row(a: &A, b: &B, c: &C, d: &D) -> u64 {
     row([a.0, b.0, c.0, d.0])
 }
 
-/// An entity to which a component was added.
+/// Condenses an entity to which a component was added.
 pub(super) fn added_row(position: &Position, velocity: &Velocity, added: f32) -> u64 {
     row([position.0.x, position.0.y, velocity.0.x, velocity.0.y, added])
 }
@@ -113,31 +112,31 @@ pub(super) fn added_row(position: &Position, velocity: &Velocity, added: f32) ->
 /// A pattern of enabled entities.
 pub(super) type Pattern = fn(usize) -> bool;
 
-/// A thousand enabled, then a thousand disabled.
+/// Enables a thousand entities, then disables a thousand, and so on.
 pub(super) fn in_runs(index: usize) -> bool {
     (index / RUN).is_multiple_of(2)
 }
 
-/// Half of them, unpredictably.
+/// Enables half of the entities, unpredictably.
 pub(super) fn at_random(index: usize) -> bool {
     mixed(index as u64) & 1 == 0
 }
 
-/// The indices of the entities that change: contiguous ones.
+/// Returns the indices of the entities that change, which are contiguous.
 pub(super) fn cluster() -> Vec<usize> {
     let first = (MILLION - CHANGED) / 2;
     (first..first + CHANGED).collect()
 }
 
-/// The same number of scattered indices.
+/// Returns the indices of the entities that change, which are scattered.
 pub(super) fn scattered() -> Vec<usize> {
     let mut all = shuffled((0..MILLION).collect());
     all.truncate(CHANGED);
     all
 }
 
-/// The new value of a changed entity. Other entities hold zero, so that a subject which visits more than the changed ones has the
-/// same sum; and all sums are exact, in any order.
+/// Returns the new value of a changed entity. Other entities hold zero, so that a subject which visits more than the changed ones
+/// has the same sum. All sums are exact, in any order.
 pub(super) fn changed_value(index: usize, turn: usize) -> A {
     A((1 + index % 4 + turn % 2) as f32)
 }

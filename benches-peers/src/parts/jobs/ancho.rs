@@ -19,7 +19,7 @@ pub(super) fn empty(cell: Cell) -> Reading {
     cell.run(JobScheduler::new(&pool()), operation, |_| count.get())
 }
 
-/// The jobs share a counter, as in every subject.
+/// Measures a chain of jobs that share a counter, as in every subject.
 pub(super) fn chain(cell: Cell) -> Reading {
     let count = Counter::leaked();
     let operation = |jobs: &mut JobScheduler| {
@@ -32,7 +32,8 @@ pub(super) fn chain(cell: Cell) -> Reading {
     cell.run(JobScheduler::new(&pool()), operation, |_| count.get())
 }
 
-/// Each job writes the same cell, so that scheduling it checks that it comes after the one before.
+/// Measures a chain of jobs that write the same cell, so that scheduling a job checks that it comes
+/// after the previous one.
 pub(super) fn chain_checked(cell: Cell) -> Reading {
     let jobs = JobScheduler::new(&pool());
     let operation = |count: &mut JobCell<u64>| {
@@ -79,7 +80,8 @@ pub(super) fn parallel_for<const BATCH: usize>(cell: Cell) -> Reading {
     cell.run(elements(), operation, result)
 }
 
-/// A `JobSlice` starts at a cache line; a `Vec` is aligned as the allocator chooses.
+/// Returns the elements in a `JobSlice`, which starts at a cache line. A `Vec` is aligned as the
+/// allocator chooses.
 fn elements() -> JobSlice<f32> {
     let mut elements = JobSlice::new(work::ELEMENTS, 0.0);
     elements.as_mut_slice().expect("no job").copy_from_slice(&work::elements());

@@ -8,8 +8,8 @@ use bevy_tasks::{ParallelSliceMut, TaskPool, TaskPoolBuilder, block_on};
 use super::work::{self, Counter, JOBS};
 use crate::harness::{Cell, Reading};
 
-/// A scope, because its thread helps: a task that is spawned and blocked on takes ten times as
-/// long.
+/// Measures a scope, because the thread of a scope helps. A task that is spawned and blocked on
+/// takes ten times as long.
 pub(super) fn empty(cell: Cell) -> Reading {
     let count = Counter::default();
     let operation = |pool: &mut TaskPool| {
@@ -18,7 +18,8 @@ pub(super) fn empty(cell: Cell) -> Reading {
     cell.run(pool(), operation, |_| count.get())
 }
 
-/// Tasks that await each other. Spawning each from the one before, in a scope, is a third slower.
+/// Measures tasks that await each other. Spawning each task from the previous one, in a scope, is a
+/// third slower.
 pub(super) fn chain(cell: Cell) -> Reading {
     let count = Counter::leaked();
     let operation = |pool: &mut TaskPool| {
@@ -46,7 +47,7 @@ pub(super) fn fan(cell: Cell) -> Reading {
     cell.run(pool(), operation, |_| work::fan_result(counters))
 }
 
-/// A task per batch: what the crate offers for slices.
+/// Measures one task per batch, which is the way that the crate offers for slices.
 pub(super) fn parallel_for<const BATCH: usize>(cell: Cell) -> Reading {
     let pool = pool();
     let operation = |elements: &mut Vec<f32>| {

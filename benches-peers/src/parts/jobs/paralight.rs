@@ -1,4 +1,4 @@
-//! paralight: a pool of two threads, to which the main thread lends a range; it sleeps meanwhile.
+//! paralight: a pool of two threads, to which the main thread lends a range. The main thread sleeps meanwhile.
 
 use std::hint::black_box;
 
@@ -15,7 +15,7 @@ pub(super) fn empty(cell: Cell) -> Reading {
     cell.run(pool(RangeStrategy::Fixed), operation, |_| count.get())
 }
 
-/// It has neither a graph nor jobs that start others: each step is a call.
+/// Measures one call per step, because paralight has neither a graph nor jobs that start others.
 pub(super) fn chain(cell: Cell) -> Reading {
     let count = Counter::default();
     let operation = |pool: &mut ThreadPool| {
@@ -29,7 +29,7 @@ pub(super) fn chain(cell: Cell) -> Reading {
     cell.run(pool(RangeStrategy::Fixed), operation, |_| count.get())
 }
 
-/// The items of one parallel iterator, since there are no jobs: cheaper than jobs can be.
+/// Measures the items of one parallel iterator, since there are no jobs. An item is cheaper than a job can be.
 pub(super) fn fan(cell: Cell) -> Reading {
     let counters = Counter::leaked_fan();
     let operation = |pool: &mut ThreadPool| {
@@ -38,8 +38,9 @@ pub(super) fn fan(cell: Cell) -> Reading {
     cell.run(pool(RangeStrategy::Fixed), operation, |_| work::fan_result(counters))
 }
 
-/// The batches are cut beforehand, outside the timer, since there is no parallel `chunks_mut`. One item per element is not
-/// vectorised and takes three times as long. Small batches are faster in fixed halves, larger ones with stealing.
+/// Measures a loop over batches, which are divided before the timer starts, since there is no parallel `chunks_mut`. One item per
+/// element is not vectorised and takes three times as long. Small batches are faster in fixed halves, and larger ones with
+/// stealing.
 pub(super) fn parallel_for<const BATCH: usize>(cell: Cell) -> Reading {
     let mut pool =
         pool(if BATCH < 1_024 { RangeStrategy::Fixed } else { RangeStrategy::WorkStealing });

@@ -11,7 +11,8 @@ use rayon::{Scope, ThreadPool, ThreadPoolBuilder};
 use super::work::{self, Counter, JOBS};
 use crate::harness::{Cell, Reading};
 
-/// `install` hands the pool one closure and waits for it. A scope with one `spawn` needs a second job, and takes 1 to 2 µs more.
+/// Measures `install`, which passes one closure to the pool and waits for it. A scope with one `spawn` needs a second job, and
+/// takes 1 to 2 µs more.
 pub(super) fn empty(cell: Cell) -> Reading {
     let count = Counter::default();
     let operation = |pool: &mut ThreadPool| pool.install(|| count.add());
@@ -30,7 +31,7 @@ pub(super) fn parallel_for<const BATCH: usize>(cell: Cell) -> Reading {
     parallel_for_on::<BATCH>(cell, &pool())
 }
 
-/// rayon has no graph; a job that depends on another is spawned by it.
+/// Measures jobs that are spawned by the jobs on which they depend, because rayon has no graph.
 pub(super) fn chain_on(cell: Cell, pool: &ThreadPool) -> Reading {
     fn link<'scope>(scope: &Scope<'scope>, count: &'scope Counter, job: usize) {
         scope.spawn(move |scope| {
@@ -57,8 +58,8 @@ pub(super) fn fan_on(cell: Cell, pool: &ThreadPool) -> Reading {
     cell.run((), operation, |()| work::fan_result(counters))
 }
 
-/// Small batches are faster as the minimum length of a parallel iterator over the elements, larger ones as chunks. Both forms are
-/// in rayon's documentation, so each case has the quicker one.
+/// Measures a parallel loop. Small batches are faster as the minimum length of a parallel iterator over the elements, and larger
+/// ones as chunks. Both forms are in rayon's documentation, so each case uses the faster one.
 pub(super) fn parallel_for_on<const BATCH: usize>(cell: Cell, pool: &ThreadPool) -> Reading {
     let operation = |elements: &mut Vec<f32>| {
         pool.install(|| {

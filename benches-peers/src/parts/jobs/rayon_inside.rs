@@ -11,7 +11,7 @@ use super::rayon;
 use super::work::Counter;
 use crate::harness::{Cell, Reading};
 
-/// A scope with a job in it: `install` would only call its closure, since the caller is inside.
+/// Measures a scope with one job. `install` would only call its closure, since the caller is a thread of the pool.
 pub(super) fn empty(cell: Cell) -> Reading {
     let count = Counter::default();
     let operation = |pool: &mut ThreadPool| pool.scope(|scope| scope.spawn(|_| count.add()));

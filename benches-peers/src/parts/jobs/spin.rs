@@ -1,8 +1,8 @@
 //! A hand-written lower bound: one worker that never sleeps, and no queue, only two counters.
 //!
-//! The main thread increments `asked`; the worker sees it, works and raises `done` to it. Jobs that may run in parallel are split
-//! in fixed halves between the two threads. No scheduler can hand work to another thread sooner; one that runs a job in place can
-//! be quicker still.
+//! The main thread increments `asked`. The worker reads it, works, and sets `done` to it. Jobs that may run in parallel are split
+//! in fixed halves between the two threads. No scheduler can pass work to another thread sooner. A scheduler that runs a job in
+//! place can be faster still.
 
 use std::hint::{black_box, spin_loop};
 use std::sync::Mutex;
@@ -70,7 +70,7 @@ pub(super) fn empty(cell: Cell) -> Reading {
     Worker::with(job, |worker| cell.run((), |()| worker.wait(worker.ask()), |()| count.get()))
 }
 
-/// Every job of the chain is handed over on its own.
+/// Measures a chain whose jobs are passed to the worker one by one.
 pub(super) fn chain(cell: Cell) -> Reading {
     let count = Counter::default();
     let job = || count.step((count.get() % JOBS as u64) as usize);
@@ -103,7 +103,7 @@ pub(super) fn fan(cell: Cell) -> Reading {
     )
 }
 
-/// The worker's half is behind a lock without contention.
+/// Measures a loop in fixed halves. The worker's half is behind a lock without contention.
 pub(super) fn parallel_for<const BATCH: usize>(cell: Cell) -> Reading {
     let mut elements = work::elements();
     let (ours, theirs) = elements.split_at_mut(work::ELEMENTS / 2);

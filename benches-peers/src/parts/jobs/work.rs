@@ -15,12 +15,12 @@ pub(super) const ELEMENTS: usize = 1_000_000;
 pub(super) struct Counter(AtomicU64);
 
 impl Counter {
-    /// Creates one that lives as long as the process, for APIs that require `'static` closures.
+    /// Creates a counter that lives as long as the process, for APIs that require `'static` closures.
     pub(super) fn leaked() -> &'static Counter {
         Box::leak(Box::default())
     }
 
-    /// Creates a [`leaked`](Self::leaked) one for each job of a fan, each used by that job only.
+    /// Creates a [leaked](Self::leaked) counter for each job of a fan. Only that job uses it.
     pub(super) fn leaked_fan() -> &'static [Counter] {
         std::iter::repeat_with(Counter::default).take(JOBS).collect::<Vec<_>>().leak()
     }
@@ -31,7 +31,7 @@ impl Counter {
         self.0.store(self.get() + 1, Ordering::Relaxed);
     }
 
-    /// Adds one if the jobs of the chain came in order; otherwise spoils the count permanently.
+    /// Adds one if the jobs of the chain ran in order. Otherwise makes the count wrong permanently.
     #[inline]
     pub(super) fn step(&self, job: usize) {
         self.0.store(step(self.get(), job), Ordering::Relaxed);
@@ -56,7 +56,7 @@ pub(super) fn fan_result(counters: &[Counter]) -> u64 {
     hash(counters.iter().map(Counter::get))
 }
 
-/// The data of a parallel loop.
+/// Returns the data of a parallel loop.
 pub(super) fn elements() -> Vec<f32> {
     (0..ELEMENTS).map(|index| (index % 1_000) as f32).collect()
 }
@@ -78,7 +78,7 @@ pub(super) fn elements_result(elements: &[f32]) -> u64 {
     hash(elements.iter().map(|element| u64::from(element.to_bits())))
 }
 
-/// FNV-1a over words.
+/// Returns an FNV-1a hash of words.
 fn hash(words: impl Iterator<Item = u64>) -> u64 {
     words.fold(0xcbf2_9ce4_8422_2325, |hash, word| (hash ^ word).wrapping_mul(0x100_0000_01b3))
 }

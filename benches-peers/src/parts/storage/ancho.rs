@@ -49,7 +49,7 @@ fn simple_result(world: &mut World) -> u64 {
     work::in_any_order(rows)
 }
 
-/// A column of a chunk, or an empty slice if the chunk does not have it.
+/// Returns a column of a chunk, or an empty slice if the chunk does not have the column.
 fn column<'w, T: Component>(chunk: &ArchetypeChunk<'w>) -> &'w [T] {
     chunk.slice().unwrap_or_default()
 }
@@ -127,7 +127,7 @@ fn bodies(count: usize) -> Populated {
     (world, entities)
 }
 
-/// Bodies of which one has a reused id, so that a copy must copy the ids.
+/// Returns a world with bodies. One of them has a reused id, so that a copy must copy the ids.
 fn bodies_with_history() -> Populated {
     let mut world = world();
     let first = world.spawn(work::body(0));
@@ -283,13 +283,13 @@ pub(super) fn toggle_one(cell: Cell) -> Reading {
     cell.run((true, world), operation, result)
 }
 
-/// Entities of 128 bytes.
+/// Spawns entities of 128 bytes.
 fn payloads(world: &mut World) -> Vec<Entity> {
     let payloads = (0..SHARING).map(|i| (Payload0([i as f32; 16]), Payload1([1.0; 16])));
     world.spawn_batch(payloads).collect()
 }
 
-/// Two moves of each entity: to another archetype, and back.
+/// Moves each entity twice: to another archetype, and back.
 pub(super) fn move_128_bytes(cell: Cell) -> Reading {
     let mut world = world();
     let entities = payloads(&mut world);
@@ -306,7 +306,7 @@ struct Mesh(u32);
 #[derive(SharedComponent, Default, PartialEq, Eq, Hash)]
 struct Material(u32);
 
-/// The same entities, with 64 meshes and 64 materials.
+/// Returns a world with entities of 128 bytes that have one of 64 meshes and one of 64 materials.
 fn drawn() -> Populated {
     let mut world = world();
     let entities = payloads(&mut world);
@@ -317,8 +317,8 @@ fn drawn() -> Populated {
     (world, entities)
 }
 
-/// Two moves of each of those: to another archetype, and back. One entity of each combination stays in either archetype, so that no
-/// chunk is allocated or freed, as when values are set.
+/// Moves each entity with a mesh and a material twice: to another archetype, and back. One entity of each combination stays in
+/// each archetype, so that no chunk is allocated or freed, as in `set_shared`.
 pub(super) fn move_drawn(cell: Cell) -> Reading {
     let (mut world, entities) = drawn();
     for at in 0..64 * 64 {
@@ -334,7 +334,7 @@ pub(super) fn move_drawn(cell: Cell) -> Reading {
     cell.run((world, entities), operation, count)
 }
 
-/// Two moves of each of those: to another mesh, and to another material.
+/// Moves each entity with a mesh and a material twice: to another mesh, and to another material.
 pub(super) fn set_shared(cell: Cell) -> Reading {
     let (world, entities) = drawn();
     let operation = |(turn, world): &mut (u32, World)| {

@@ -32,7 +32,7 @@ pub(super) fn spawn_each(cell: Cell) -> Reading {
     cell.run_afresh(simple_world, operation, simple_result)
 }
 
-/// An empty world with registered components.
+/// Returns an empty world with registered components.
 fn simple_world() -> World {
     let mut world = World::new();
     world.register_bundle::<(Transform, Position, Rotation, Velocity)>();
@@ -112,7 +112,7 @@ fn bodies(count: usize) -> Populated {
     (world, entities)
 }
 
-/// Bodies of which one has a reused id, so that a copy must copy the ids.
+/// Returns a world with bodies. One of them has a reused id, so that a copy must copy the ids.
 fn bodies_with_history() -> Populated {
     let mut world = World::new();
     let first = world.spawn(work::body(0)).id();
@@ -216,7 +216,8 @@ pub(super) fn random_get(cell: Cell) -> Reading {
     cell.run(0, operation, |sum| *sum)
 }
 
-/// With a query for the components, which must be listed, one by one: a batch would assign new ids.
+/// Copies the entities one by one, with a query for the components, which must be listed. A batch
+/// would assign new ids.
 pub(super) fn world_clone(cell: Cell) -> Reading {
     let (mut source, entities) = bodies_with_history();
     let mut query = source.query::<(Entity, &Position, &Velocity)>();

@@ -23,7 +23,8 @@ pub(super) fn simple_insert(cell: Cell) -> Reading {
     cell.run_afresh(simple_world, operation, simple_result)
 }
 
-/// As a bulk of one, which is created in its final table; `entity().set(…)` moves it each time.
+/// Creates each entity as a bulk of one, in its final table. With `entity().set(…)`, each `set`
+/// would move the entity.
 pub(super) fn spawn_each(cell: Cell) -> Reading {
     let operation = |world: &mut World| {
         for _ in 0..FEW {
@@ -40,7 +41,7 @@ pub(super) fn spawn_each(cell: Cell) -> Reading {
     cell.run_afresh(simple_world, operation, simple_result)
 }
 
-/// An empty world with registered components.
+/// Returns an empty world with registered components.
 fn simple_world() -> World {
     let world = World::new();
     world.component::<Transform>();
@@ -208,7 +209,8 @@ pub(super) fn clone_prefab(cell: Cell) -> Reading {
     cell.run_afresh(make, operation, |(world, _)| work::without_prefabs(large_result(world), 1))
 }
 
-/// By inheritance, the only way to clone children too. The components are copied.
+/// Clones groups by inheritance, which is the only way to clone children too. The components are
+/// copied.
 pub(super) fn clone_group(cell: Cell) -> Reading {
     let make = || {
         let world = World::new();
@@ -263,7 +265,7 @@ pub(super) fn random_get(cell: Cell) -> Reading {
     cell.run(0, operation, |sum| *sum)
 }
 
-/// By copying the component; a closure with a reference takes somewhat longer.
+/// Looks an entity up by copying its component. A closure with a reference takes somewhat longer.
 fn look_up(world: &World, entity: Entity) -> u64 {
     work::looked_up(&world.entity_from_id(entity).cloned::<&Position>())
 }

@@ -123,7 +123,7 @@ fn bodies(count: usize) -> Populated {
     (world, entities)
 }
 
-/// Bodies of which one has a reused id, so that a copy must copy the ids.
+/// Returns a world with bodies. One of them has a reused id, so that a copy must copy the ids.
 fn bodies_with_history() -> Populated {
     let mut world = World::new();
     let first = world.spawn(work::body(0));
@@ -163,7 +163,7 @@ pub(super) fn create(cell: Cell) -> Reading {
     cell.run_afresh(World::new, operation, large_result)
 }
 
-/// Here a prefab is not an entity.
+/// Clones a prefab, which is not an entity here.
 pub(super) fn clone_prefab(cell: Cell) -> Reading {
     let (p0, p1, p2, p3, p4) = work::large();
     let mut prefab = EntityBuilderClone::new();
@@ -197,8 +197,8 @@ pub(super) fn random_get(cell: Cell) -> Reading {
     cell.run(0, operation, |sum| *sum)
 }
 
-/// Like hecs's example `cloning`, with the types and the one archetype known beforehand, and with the ids of the source instead of
-/// new ones.
+/// Clones a world like hecs's example `cloning`. The types and the only archetype are known in advance, and the copies have the
+/// ids of the source instead of new ones.
 pub(super) fn world_clone(cell: Cell) -> Reading {
     let (source, entities) = bodies_with_history();
     let operation = |copy: &mut World| {

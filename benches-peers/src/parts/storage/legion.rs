@@ -142,13 +142,13 @@ pub(super) fn random_get(cell: Cell) -> Reading {
     cell.run(0, operation, |sum| *sum)
 }
 
-/// By id; a query takes longer.
+/// Looks an entity up by id. A query takes longer.
 fn look_up(world: &World, entity: Entity) -> u64 {
     let entry = world.entry_ref(entity).expect("all are alive");
     work::looked_up(entry.get_component().expect("all have it"))
 }
 
-/// The copies have new ids, with a map from the old ones.
+/// Clones a world. The copies have new ids, with a map from the old ones.
 pub(super) fn world_clone(cell: Cell) -> Reading {
     let (source, entities) = bodies(MILLION);
     let mut duplicate = Duplicate::default();

@@ -14,7 +14,7 @@ use crate::harness::{Case, Limit, Part, RAW, Run, Sampling, Subject, Under, at_m
 
 /// The peers that use archetypes. (A sparse set has nothing to move, but more to look up.)
 const ARCHETYPES: Under = Under::Best(&["bevy", "hecs", "flecs", "legion"]);
-/// Those and shipyard, whose store is a sparse set.
+/// The peers that use archetypes, and shipyard, which uses sparse sets.
 const ALL_PEERS: Under = Under::Best(&["bevy", "hecs", "flecs", "legion", "shipyard"]);
 
 pub(crate) static PART: Part = Part {

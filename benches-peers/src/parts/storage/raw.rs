@@ -15,7 +15,7 @@ struct Handle {
 }
 
 impl Handle {
-    /// The first entity with an index.
+    /// Creates the first entity with an index.
     fn new(index: u32) -> Self {
         Handle { index, version: 1 }
     }
@@ -29,7 +29,7 @@ struct Location {
 }
 
 impl Location {
-    /// The location of the first entity with an index, in the row of the same number.
+    /// Creates the location of the first entity with an index, in the row of the same number.
     fn new(row: u32) -> Self {
         Location { row, version: 1 }
     }
@@ -262,7 +262,7 @@ pub(super) fn create(cell: Cell) -> Reading {
     cell.run_afresh(LargeColumns::default, |columns| *columns = splat(values), large_result)
 }
 
-/// Copies the same number of bytes.
+/// Copies as many bytes as the entities of `create_100k_320B` have.
 pub(super) fn create_memcpy(cell: Cell) -> Reading {
     let source = splat(work::large());
     let operation = |columns: &mut LargeColumns| columns.clone_from(black_box(&source));
@@ -335,7 +335,7 @@ pub(super) fn random_get(cell: Cell) -> Reading {
     cell.run(0, operation, |sum| *sum)
 }
 
-/// With a table of rows and versions.
+/// Looks entities up in a table of rows and versions.
 pub(super) fn random_get_located(cell: Cell) -> Reading {
     let bodies = Bodies::new(MILLION);
     let entities = work::shuffled(bodies.entities.clone());

@@ -69,7 +69,7 @@ pub(super) fn add_remove(cell: Cell) -> Reading {
     cell.run((world, entities), operation, result)
 }
 
-/// Views of parts of a world.
+/// Borrows a view of a part of a world.
 fn borrow<V: WorldBorrow>(world: &World) -> V::WorldView<'_> {
     world.borrow::<V>().expect("nothing is borrowed")
 }
@@ -128,7 +128,7 @@ fn bodies(count: usize) -> Populated {
     (world, entities)
 }
 
-/// Bodies of which one has a reused id, so that a copy must copy the ids.
+/// Returns a world with bodies. One of them has a reused id, so that a copy must copy the ids.
 fn bodies_with_history() -> Populated {
     let mut world = World::new();
     let first = world.add_entity(work::body(0));
@@ -209,7 +209,8 @@ pub(super) fn world_clone(cell: Cell) -> Reading {
     cell.run_afresh(World::new, operation, result)
 }
 
-/// It has no archetypes, so this creates as many combinations of components.
+/// Measures the creation of entities in a world with `alive` combinations of components. shipyard
+/// has no archetypes.
 pub(super) fn archetypes(cell: Cell, alive: usize) -> Reading {
     let mut world = World::new();
     for spawn in twenty_marks!(spawn_marked) {

@@ -30,7 +30,7 @@ components! {
     Payload4([f32; 16])
 }
 
-/// A mark: a small component of its own type, used to make many archetypes.
+/// A mark: one of many small component types, from which many archetypes are created.
 pub(in crate::parts) trait Mark: Copy + Send + Sync + 'static {
     fn new(value: f32) -> Self;
 }
@@ -53,7 +53,7 @@ marks! {
     MarkN MarkO MarkP MarkQ MarkR MarkS MarkT MarkU
 }
 
-/// An array of a generic function for each of the first twenty marks.
+/// Creates an array of twenty instances of a generic function, one for each of the first marks.
 macro_rules! twenty_marks {
     ($function:ident) => {{
         use $crate::parts::storage::types::*;

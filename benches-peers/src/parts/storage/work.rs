@@ -14,20 +14,20 @@ pub(in crate::parts) const MANY: usize = 100_000;
 pub(super) const SHARING: usize = 16_384;
 /// Entities of the cases of a million.
 pub(in crate::parts) const MILLION: usize = 1_000_000;
-/// Groups that are cloned,
+/// Number of groups that are cloned.
 pub(super) const GROUPS: usize = 20_000;
-/// with this many entities each, one of which is the root.
+/// Number of entities in each group that is cloned, including the root.
 pub(super) const GROUP: usize = 5;
 /// Elements that are pushed to each buffer.
 pub(super) const PUSHED: usize = 16;
-/// Archetypes into which entities are created in the cases of archetypes, in turn,
+/// Number of archetypes in which the cases of archetypes create entities, in turn.
 pub(super) const USED: usize = 20;
-/// this many times.
+/// Number of entities that the cases of archetypes create in each archetype.
 pub(super) const TURNS: usize = 500;
-/// Marks that make up the other archetypes.
+/// Number of marks of which the other archetypes consist.
 const OTHER_MARKS: usize = 11;
 
-/// The entity of ecs_bench_suite's `simple_insert`.
+/// Returns the entity of ecs_bench_suite's `simple_insert`.
 #[inline]
 pub(in crate::parts) fn simple() -> (Transform, Position, Rotation, Velocity) {
     (
@@ -38,7 +38,7 @@ pub(in crate::parts) fn simple() -> (Transform, Position, Rotation, Velocity) {
     )
 }
 
-/// An entity of 24 bytes.
+/// Returns an entity of 24 bytes.
 #[inline]
 pub(in crate::parts) fn body(index: usize) -> (Position, Velocity) {
     let index = index as f32;
@@ -48,7 +48,7 @@ pub(in crate::parts) fn body(index: usize) -> (Position, Velocity) {
 /// An entity of 320 bytes.
 pub(super) type Large = (Payload0, Payload1, Payload2, Payload3, Payload4);
 
-/// The set of values that all entities of `create_100k_320B` have.
+/// Returns the values that all entities of `create_100k_320B` have.
 pub(super) fn large() -> Large {
     let payload = |first: u8| std::array::from_fn(|index| f32::from(first) + index as f32);
     (
@@ -69,8 +69,8 @@ pub(in crate::parts) fn shuffled<T>(mut elements: Vec<T>) -> Vec<T> {
     elements
 }
 
-/// The marks, by number, of each archetype that exists but is not created into, when `alive` archetypes exist. Each has at least
-/// two marks, so it differs from those in use, which have one.
+/// Returns the marks, by number, of each archetype that exists and gets no entities, when `alive` archetypes exist. Each has at
+/// least two marks, so it differs from the archetypes in use, which have one mark.
 pub(in crate::parts) fn others(alive: usize) -> impl Iterator<Item = impl Iterator<Item = usize>> {
     let several = (0..1_u32 << OTHER_MARKS).filter(|marks| marks.count_ones() > 1);
     several
@@ -78,13 +78,13 @@ pub(in crate::parts) fn others(alive: usize) -> impl Iterator<Item = impl Iterat
         .map(|marks| (0..OTHER_MARKS).filter(move |mark| marks & (1 << mark) != 0))
 }
 
-/// The component that the entities of all archetypes have.
+/// Returns the component that the entities of all archetypes have.
 #[inline]
 pub(super) fn marked(value: f32) -> Position {
     Position(Vec3::splat(value))
 }
 
-/// The addend of a lookup: cheap, and the same sum in any order.
+/// Returns the number that a lookup adds to a sum. It is cheap to compute, and the sum is the same in any order.
 #[inline]
 pub(super) fn looked_up(position: &Position) -> u64 {
     position.0.x.to_bits().into()
@@ -131,19 +131,19 @@ pub(super) fn pushed_row(elements: impl Iterator<Item = u32>) -> u64 {
     row(elements.map(f32::from_bits))
 }
 
-/// Removes cloned entities, each [large], from the result of [`in_any_order`].
+/// Removes the prefabs, each of which is [large], from the result of [`in_any_order`].
 pub(super) fn without_prefabs(found: u64, prefabs: usize) -> u64 {
     let (p0, p1, p2, p3, p4) = large();
     let row = large_row(&p0, &p1, &p2, &p3, &p4);
     found.wrapping_sub(in_any_order(iter::repeat_n(row, prefabs)))
 }
 
-/// Some of the twenty components of a moved entity, and the one that moved it.
+/// Condenses some of the twenty components of a moved entity, and the component that moved it.
 pub(super) fn moved_row(first: &MarkA, middle: &MarkK, last: &MarkT, moved: &MarkU) -> u64 {
     row([first.0, middle.0, last.0, moved.0])
 }
 
-/// The finaliser of SplitMix64.
+/// Mixes the bits of a word with the finaliser of SplitMix64.
 pub(in crate::parts) fn mixed(word: u64) -> u64 {
     let mixed = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -9,7 +9,7 @@ use super::work::{self, MANY, MIXED, Recorder};
 use crate::harness::{Cell, Reading};
 use crate::parts::storage::types::{A, B, Position, Velocity};
 
-/// Indices per batch where recording is a job.
+/// Number of indices per batch of a recording job.
 const BATCH: usize = 1_024;
 
 fn world() -> World {
@@ -25,7 +25,7 @@ fn bodies(count: usize) -> Populated {
     (world, entities)
 }
 
-/// Many bodies, and one that is not processed.
+/// Returns a world with many bodies, and one that is not processed.
 fn all_but_one() -> Populated {
     let (world, mut entities) = bodies(MANY + 1);
     entities.pop();
@@ -37,12 +37,12 @@ fn result(world: &mut World) -> u64 {
     work::in_any_order(query.iter().map(|(p, v, a, b)| work::any_row(p, v, a, b)))
 }
 
-/// Records on this thread; created entities have their ids immediately.
+/// Returns a recorder for this thread. Created entities have their ids immediately.
 fn commands<'w>(world: &'w World, buffer: &'w mut EntityCommandBuffer) -> Commands<'w> {
     world.commands(buffer).expect("nothing else records")
 }
 
-/// Plays back, and leaves the buffer ready for reuse.
+/// Plays the commands, and clears the buffer for reuse.
 fn play(world: &mut World, buffer: &mut EntityCommandBuffer) {
     world.play(buffer).expect("all commands are valid");
     buffer.clear().expect("nothing records");
@@ -69,7 +69,7 @@ pub(super) fn spawn_batch(cell: Cell) -> Reading {
     cell.run_afresh(world, operation, result)
 }
 
-/// One by one: there is no bulk command for differing values.
+/// Adds components one by one, because there is no bulk command for differing values.
 pub(super) fn add(cell: Cell) -> Reading {
     let mut buffer = EntityCommandBuffer::new();
     let operation = |(world, entities): &mut Populated| {

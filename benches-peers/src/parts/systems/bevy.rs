@@ -12,7 +12,7 @@ use super::work::{self, Apart, MANY, MIXED, Recorder};
 use crate::harness::{Cell, Reading};
 use crate::parts::storage::types::{A, B, Position, Velocity};
 
-/// An empty world with registered components.
+/// Returns an empty world with registered components.
 fn world() -> World {
     let mut world = World::new();
     world.register_bundle::<(Position, Velocity)>();
@@ -30,7 +30,7 @@ fn bodies(count: usize) -> Populated {
     (world, entities)
 }
 
-/// Many bodies, and one that is not processed.
+/// Returns a world with many bodies, and one that is not processed.
 fn all_but_one() -> Populated {
     let (world, mut entities) = bodies(MANY + 1);
     entities.pop();
@@ -51,7 +51,7 @@ pub(super) fn spawn(cell: Cell) -> Reading {
     cell.run_afresh(world, operation, result)
 }
 
-/// Records entities one by one.
+/// Records commands that spawn entities one by one.
 fn record(queue: &mut CommandQueue, world: &World, indices: std::ops::Range<usize>) {
     let mut commands = Commands::new(queue, world);
     for index in indices {
@@ -68,7 +68,7 @@ pub(super) fn spawn_batch(cell: Cell) -> Reading {
     cell.run_afresh(world, operation, result)
 }
 
-/// As a batch, which takes ownership of the list and iterates over it at playback.
+/// Adds components as a batch, which takes ownership of the list and iterates over it at playback.
 pub(super) fn add(cell: Cell) -> Reading {
     let mut queue = CommandQueue::default();
     let operation = |(world, entities): &mut Populated| {
@@ -108,7 +108,7 @@ pub(super) fn record_1t(cell: Cell) -> Reading {
     recording(cell, |world, [queue, _]| record(&mut queue.0, world, 0..MANY))
 }
 
-/// Like two concurrent systems: each has a queue. `ParallelCommands` keep one per thread.
+/// Measures recording as in two concurrent systems, each with its own queue. `ParallelCommands` keeps one queue per thread.
 pub(super) fn record_2t(cell: Cell) -> Reading {
     // This thread helps while it waits.
     let pool = TaskPoolBuilder::new().num_threads(1).build();

@@ -7,7 +7,8 @@ use super::work::{self, MANY, MIXED, MIXED_COMMANDS, Recorder};
 use crate::harness::{Cell, Reading};
 use crate::parts::storage::types::*;
 
-/// An empty world with registered components, and a command list with capacity for `commands`, like one that was used before.
+/// Returns an empty world with registered components, and a command list with capacity for `commands` commands, like a list that
+/// was used before.
 fn world(commands: usize) -> World {
     let world = World::new();
     world.component::<Position>();
@@ -24,7 +25,7 @@ fn world(commands: usize) -> World {
     world
 }
 
-/// Commands of the mix: each component of a created entity is one.
+/// Number of commands of the mix. Each component of a created entity is one command.
 const MIXED_SETS: usize = MIXED_COMMANDS / 10 * 13;
 
 /// A world with entities that are processed one by one.
@@ -37,7 +38,7 @@ fn bodies(count: usize, commands: usize) -> Populated {
     (world, entities)
 }
 
-/// Many bodies, and one that is not processed.
+/// Returns a world with many bodies, and one that is not processed.
 fn all_but_one() -> Populated {
     let (world, mut entities) = bodies(MANY + 1, MANY);
     entities.pop();
@@ -61,7 +62,7 @@ pub(super) fn spawn(cell: Cell) -> Reading {
     cell.run_afresh(|| world(2 * MANY), operation, |world| result(world))
 }
 
-/// Records entities one by one, with two commands for each.
+/// Records commands that create entities one by one, with two commands for each.
 fn record(world: WorldRef<'_>, indices: std::ops::Range<usize>) {
     for index in indices {
         let (position, velocity) = work::body(index);
@@ -91,8 +92,8 @@ pub(super) fn destroy(cell: Cell) -> Reading {
     cell.run_afresh(all_but_one, operation, |(world, _)| result(world))
 }
 
-/// Only the recording. The recorded commands are applied before the next operation, and the entities destroyed. (Two threads cannot
-/// create entities.)
+/// Measures only the recording. Before the next operation, the recorded commands are applied, and the entities destroyed. (Two
+/// threads cannot create entities.)
 pub(super) fn record_1t(cell: Cell) -> Reading {
     let world = world(2 * MANY);
     world.defer_begin();

@@ -21,7 +21,7 @@ fn bodies(count: usize) -> Populated {
     (world, entities)
 }
 
-/// Many bodies, and one that is not processed.
+/// Returns a world with many bodies, and one that is not processed.
 fn all_but_one() -> Populated {
     let (world, mut entities) = bodies(MANY + 1);
     entities.pop();
@@ -42,7 +42,7 @@ pub(super) fn spawn(cell: Cell) -> Reading {
     cell.run_afresh(World::new, operation, result)
 }
 
-/// Records entities one by one, which have no ids before playback.
+/// Records commands that spawn entities one by one. The entities have no ids before playback.
 fn record(buffer: &mut CommandBuffer, indices: std::ops::Range<usize>) {
     for body in indices.map(work::body) {
         buffer.queue(move |world| {
@@ -51,7 +51,7 @@ fn record(buffer: &mut CommandBuffer, indices: std::ops::Range<usize>) {
     }
 }
 
-/// As columns, which are moved into the world.
+/// Spawns entities as columns, which are moved into the world.
 pub(super) fn spawn_batch(cell: Cell) -> Reading {
     let mut buffer = CommandBuffer::new();
     let operation = |world: &mut World| {
@@ -79,7 +79,7 @@ fn fill<T: Send + Sync + 'static>(
     }
 }
 
-/// With one function for all, which takes ownership of the list.
+/// Adds the components with one recorded function, which takes ownership of the list.
 pub(super) fn add(cell: Cell) -> Reading {
     let mut buffer = CommandBuffer::new();
     let operation = |(world, entities): &mut Populated| {
@@ -103,7 +103,7 @@ pub(super) fn add_each(cell: Cell) -> Reading {
     cell.run_afresh(|| bodies(MANY), operation, |(world, _)| result(world))
 }
 
-/// Adds a component, or sets it, as the command does: if the entity exists.
+/// Adds or sets a component if the entity exists, as the command does.
 #[inline]
 fn insert<T: Send + Sync + 'static>(world: &mut World, entity: Entity, value: T) {
     let _ = world.insert_one(entity, value);
@@ -124,7 +124,7 @@ pub(super) fn record_1t(cell: Cell) -> Reading {
     recording(cell, |[buffer, _]| record(&mut buffer.0, 0..MANY))
 }
 
-/// A buffer for each thread.
+/// Measures recording on two threads, each with its own buffer.
 pub(super) fn record_2t(cell: Cell) -> Reading {
     work::two_threads();
     recording(cell, |[first, second]| {

@@ -11,7 +11,7 @@ use super::work::{self, Apart, MANY, MIXED, MIXED_COMMANDS, Recorder};
 use crate::harness::{Cell, Reading};
 use crate::parts::storage::types::{A, B, Position, Velocity};
 
-/// A world, entities that are processed one by one, and its buffer.
+/// A world with its buffer, and entities that are processed one by one.
 struct State {
     world: World,
     entities: Vec<Entity>,
@@ -32,7 +32,7 @@ impl State {
         State { world, entities, buffer }
     }
 
-    /// Many bodies, and one that is not processed.
+    /// Creates a world with many bodies, and one that is not processed.
     fn all_but_one() -> Self {
         let mut state = State::bodies(MANY + 1, MANY);
         state.entities.pop();
@@ -50,7 +50,7 @@ impl State {
     }
 }
 
-/// A buffer whose command list has enough capacity, like one that was used before.
+/// Returns a buffer whose command list has enough capacity, like a buffer that was used before.
 fn with_room(world: &mut World, commands: usize) -> CommandBuffer {
     let mut buffer = CommandBuffer::new(world);
     (0..commands).for_each(|_| buffer.exec_mut(|_, _| ()));
@@ -66,14 +66,14 @@ pub(super) fn spawn(cell: Cell) -> Reading {
     cell.run_afresh(State::empty, operation, State::result)
 }
 
-/// Records entities one by one.
+/// Records commands that create entities one by one.
 fn record(buffer: &mut CommandBuffer, indices: std::ops::Range<usize>) {
     for index in indices {
         buffer.push(work::body(index));
     }
 }
 
-/// As columns.
+/// Spawns entities as columns.
 pub(super) fn spawn_batch(cell: Cell) -> Reading {
     let operation = |state: &mut State| {
         let columns: (Vec<_>, Vec<_>) = (0..MANY).map(work::body).unzip();
@@ -83,7 +83,7 @@ pub(super) fn spawn_batch(cell: Cell) -> Reading {
     cell.run_afresh(State::empty, operation, State::result)
 }
 
-/// With one function for all, which takes ownership of the list.
+/// Adds the components with one recorded function, which takes ownership of the list.
 pub(super) fn add(cell: Cell) -> Reading {
     let operation = |state: &mut State| {
         let entities = mem::take(&mut state.entities);
@@ -122,7 +122,7 @@ pub(super) fn record_1t(cell: Cell) -> Reading {
     recording(cell, |[buffer, _]| record(&mut buffer.0, 0..MANY))
 }
 
-/// A buffer for each thread.
+/// Measures recording on two threads, each with its own buffer.
 pub(super) fn record_2t(cell: Cell) -> Reading {
     work::two_threads();
     recording(cell, |[first, second]| {

@@ -128,7 +128,7 @@ pub(crate) static PART: Part = Part {
             limits: RAW,
             requires: &[at_most(0.8, BEVY)],
         },
-        // A component to each entity, with a value of its own; by one command where that is quicker.
+        // Adds a component to each entity, with a different value for each; by one command where that is faster.
         Case {
             name: "cmd_add_100k",
             sampling: Sampling::Afresh,

@@ -27,7 +27,7 @@ enum Command {
     Destroy(Handle),
 }
 
-/// Bodies.
+/// A table of bodies.
 #[derive(Default)]
 struct Table {
     entities: Vec<Handle>,
@@ -43,7 +43,7 @@ impl Table {
         self.velocities.push(velocity);
     }
 
-    /// Removes a row, and moves the last one to its place.
+    /// Removes a row, and moves the last row to its place.
     #[inline]
     fn take(&mut self, row: usize, locations: &mut [Location]) -> (Position, Velocity) {
         self.entities.swap_remove(row);
@@ -59,7 +59,7 @@ impl Table {
     }
 }
 
-/// Bodies without a charge and with one.
+/// The tables of bodies without a charge and with a charge.
 #[derive(Default)]
 struct Store {
     plain: Table,
@@ -134,7 +134,7 @@ fn record(commands: &mut Vec<Command>, indices: std::ops::Range<usize>) {
     }
 }
 
-/// As columns that are the command, and then become the table's.
+/// Spawns entities as columns, which are the command, and then become the columns of the table.
 pub(super) fn spawn_batch(cell: Cell) -> Reading {
     let operation = |store: &mut Store| {
         let positions = (0..MANY).map(|index| work::body(index).0).collect();
@@ -175,7 +175,7 @@ pub(super) fn record_1t(cell: Cell) -> Reading {
     recording(cell, |[commands, _]| record(&mut commands.0, 0..MANY))
 }
 
-/// A vector for each thread.
+/// Measures recording on two threads, each with its own vector.
 pub(super) fn record_2t(cell: Cell) -> Reading {
     work::two_threads();
     recording(cell, |[first, second]| {

@@ -7,16 +7,16 @@ use crate::parts::storage::types::{A, B, Position, Velocity};
 
 pub(super) use crate::parts::storage::work::{MANY, body, in_any_order, row};
 
-/// Rounds of the mix of commands,
+/// Number of rounds of the mix of commands.
 const ROUNDS: usize = 100_000;
-/// each with this many existing entities.
+/// Number of existing entities in each round of the mix of commands.
 const EACH: usize = 3;
 /// Entities that exist before the mix of commands is played back.
 pub(super) const MIXED: usize = ROUNDS * EACH;
-/// Commands of the mix.
+/// Number of commands of the mix.
 pub(super) const MIXED_COMMANDS: usize = ROUNDS * 10;
 
-/// The component that is added to an entity.
+/// Returns the component that is added to an entity.
 #[inline]
 pub(super) fn charge(index: usize) -> A {
     A(index as f32)
@@ -67,8 +67,8 @@ pub(super) fn any_row(
     row([position.0, velocity].iter().flat_map(Vec3::to_array).chain(rest))
 }
 
-/// A recording target of one thread. Two of them share no cache line, like those of two systems or two threads, which are allocated
-/// separately.
+/// A value that one thread records to. Two such values share no cache line, as if they were allocated separately for two systems
+/// or threads.
 #[derive(Default)]
 #[repr(align(128))]
 pub(super) struct Apart<T>(pub(super) T);
@@ -83,7 +83,8 @@ pub(super) fn two_threads() {
 mod tests {
     use super::*;
 
-    /// The kind of each command, and its entity: existing ones by index, others from `MIXED` on.
+    /// A log of the kind and the entity of each command. Existing entities have their index, and others have numbers from `MIXED`
+    /// on.
     #[derive(Default)]
     struct Log {
         commands: Vec<(&'static str, usize)>,

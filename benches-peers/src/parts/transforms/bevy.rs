@@ -18,7 +18,8 @@ use super::work::{Churning, Pose, Scene, Subject};
 #[derive(Component)]
 struct Node(u32);
 
-/// The settings: how the systems detect changes, and the number of task threads. The main thread helps while it waits.
+/// The settings: the way in which the systems detect changes, and the number of task threads. The main thread helps while it
+/// waits.
 pub(super) trait Settings {
     const OPTIMIZATIONS: StaticTransformOptimizations;
     const THREADS: usize = 2;
@@ -31,7 +32,7 @@ impl Settings for Default {
     const OPTIMIZATIONS: StaticTransformOptimizations = StaticTransformOptimizations::Enabled;
 }
 
-/// The same with one more thread, which is quicker where little moves.
+/// The default of the plugin with one more thread, which is faster where little moves.
 pub(super) struct ThreeThreads;
 
 impl Settings for ThreeThreads {
@@ -39,7 +40,7 @@ impl Settings for ThreeThreads {
     const THREADS: usize = 3;
 }
 
-/// Without marks, as documented for scenes with much movement: all trees are computed in each frame.
+/// The setting without marks, which is documented for scenes with much movement: all trees are computed in each frame.
 pub(super) struct Dynamic;
 
 impl Settings for Dynamic {
@@ -54,7 +55,7 @@ pub(super) struct Nodes<S = Default> {
     settings: PhantomData<S>,
 }
 
-/// bevy uses another version of glam.
+/// Converts a pose to a `Transform`. bevy uses another version of glam.
 #[inline]
 fn transform(pose: Pose) -> Transform {
     Transform {

@@ -4,7 +4,7 @@ use glam::{Affine3A, Mat4, Quat, Vec3, Vec4};
 
 use super::work::{self, CHAINS, Pose, Scene, Subject};
 
-/// Levels of a single tree that are shorter than this are not shared.
+/// Minimum length of a level that two threads share, in a single tree.
 const SHARED: usize = 1_024;
 
 /// Nodes of trees.
@@ -17,7 +17,7 @@ pub(super) struct Nodes {
     dirty: Vec<bool>,
     /// Set if a node of the tree was written.
     dirty_trees: Vec<bool>,
-    /// Nodes of a tree.
+    /// Number of nodes in a tree.
     tree: usize,
     all_move: bool,
     /// The first node of each level, and the number of nodes, if there is one tree.
@@ -39,7 +39,7 @@ fn local(pose: &Pose) -> Affine3A {
     Affine3A::from_scale_rotation_translation(scale, pose.rotation, pose.position)
 }
 
-/// Computes all.
+/// Computes all nodes.
 fn tree_moves(parents: &[u32], poses: &[Pose], worlds: &mut [Affine3A]) {
     worlds[0] = local(&poses[0]);
     for node in 1..worlds.len() {
@@ -81,7 +81,7 @@ impl Part<'_> {
 }
 
 impl Nodes {
-    /// Half of the trees on each thread.
+    /// Computes half of the trees on each thread.
     fn trees(&mut self) {
         let (tree, all_move) = (self.tree, self.all_move);
         let trees = self.dirty_trees.len() / 2;
@@ -108,7 +108,8 @@ impl Nodes {
         rayon::join(|| first.propagate(tree, all_move), || second.propagate(tree, all_move));
     }
 
-    /// A single tree that moves as a whole: level by level, half of each on each thread.
+    /// Computes a single tree that moves as a whole: level by level, half of each level on each
+    /// thread.
     fn lone_tree(&mut self) {
         let Nodes { parents, poses, worlds, levels, .. } = self;
         worlds[0] = local(&poses[0]);
@@ -133,7 +134,7 @@ impl Nodes {
 }
 
 impl Nodes {
-    /// A single root with chains that all move: half of the chains on each thread.
+    /// Computes a single root with chains that all move: half of the chains on each thread.
     fn chains(&mut self) {
         let Nodes { parents, poses, worlds, .. } = self;
         worlds[0] = local(&poses[0]);
@@ -216,7 +217,8 @@ pub(super) struct Flat {
     worlds: Vec<Mat4>,
 }
 
-/// Written out, which is a tenth quicker than `Mat4::from_rotation_translation`.
+/// Computes the matrices of nodes without a hierarchy. The formula is written out, which is a tenth
+/// faster than `Mat4::from_rotation_translation`.
 fn flat(positions: &[Vec3], rotations: &[Quat], worlds: &mut [Mat4]) {
     for ((world, position), rotation) in worlds.iter_mut().zip(positions).zip(rotations) {
         let [x, y, z, w] = rotation.to_array();

@@ -8,11 +8,11 @@ use rayon::ThreadPoolBuilder;
 use crate::harness::{Cell, Reading};
 use crate::parts::storage::work::{mixed, shuffled};
 
-/// Nodes of the cases of hierarchies.
+/// Number of nodes of the cases of hierarchies.
 const NODES: usize = 100_000;
-/// Entities of the case without hierarchies.
+/// Number of entities of the case without hierarchies.
 const FLAT: usize = 50_000;
-/// Chains of the case with a root that has chains below it.
+/// Number of chains below the root, in the case of chains.
 pub(super) const CHAINS: usize = 256;
 /// The tolerance of a matrix element, whose true value is at most about 30.
 const TOLERANCE: f64 = 5e-5;
@@ -26,7 +26,7 @@ pub(super) struct Pose {
 }
 
 impl Pose {
-    /// A pose per number, without zeros and ones.
+    /// Returns a pose that depends on the number, without zeros and ones.
     fn random(number: usize) -> Pose {
         let mut state = mixed(number as u64 + 1);
         let mut next = || {
@@ -52,7 +52,7 @@ impl Pose {
 pub(super) struct Scene {
     /// The parent of each node. Trees come one after the other, each breadth first.
     pub(super) parents: Vec<Option<usize>>,
-    /// Nodes of a tree.
+    /// Number of nodes in a tree.
     pub(super) tree: usize,
     /// The nodes that move, in the order of their updates.
     pub(super) moving: Vec<usize>,
@@ -63,8 +63,8 @@ pub(super) struct Scene {
 }
 
 impl Scene {
-    /// Creates `trees` trees with `nodes` nodes in all. `children` maps a level below the root to the number of children, while
-    /// nodes remain.
+    /// Creates `trees` trees with `nodes` nodes in all. `children` returns the number of children of a node from its level below
+    /// the root. The last nodes may have fewer.
     fn new(trees: usize, nodes: usize, children: fn(usize) -> usize) -> Scene {
         let tree = nodes / trees;
         let within = tree_of(tree, children);
@@ -122,7 +122,7 @@ impl Scene {
     }
 }
 
-/// Returns the parent of each node of a tree, breadth first, and its depth.
+/// Returns the parent and the depth of each node of a tree, breadth first.
 fn tree_of(nodes: usize, children: fn(usize) -> usize) -> Vec<Option<(usize, usize)>> {
     let mut tree = vec![None];
     let mut parent = 0;
@@ -135,24 +135,24 @@ fn tree_of(nodes: usize, children: fn(usize) -> usize) -> Vec<Option<(usize, usi
     tree
 }
 
-/// A hundred trees with 1,000 nodes each, in six levels: four children.
+/// Creates a hundred trees with 1,000 nodes each, in six levels. Each node has four children.
 fn bushy() -> Scene {
     Scene::new(100, NODES, |_| 4)
 }
 
-/// A hundred trees with 1,000 nodes each, in eight levels: alternately three children and two.
+/// Creates a hundred trees with 1,000 nodes each, in eight levels. Nodes have alternately three and two children.
 fn deep() -> Scene {
     Scene::new(100, NODES, |level| 3 - level % 2)
 }
 
-/// A root with a hundred thousand nodes below it, four children.
+/// Creates one tree of a hundred thousand nodes. Each node has four children.
 fn lone() -> Scene {
     Scene::new(1, 1 + NODES, |_| 4)
 }
 
 /// A library, or the hand-written limit.
 pub(super) trait Subject {
-    /// Creates the nodes. Their matrices may be missing yet.
+    /// Creates the nodes. Their matrices need not be computed yet.
     fn new(scene: &Scene) -> Self;
     /// Sets the pose of each moving node for this frame.
     fn write(&mut self, scene: &Scene);
@@ -170,7 +170,7 @@ pub(super) trait Churning: Subject {
     fn go(&mut self, node: usize);
 }
 
-/// Measures frames with movement. The poses are written before each, untimed.
+/// Measures frames with movement. The poses are written before each frame, which is not timed.
 fn moving<S: Subject>(cell: Cell, scene: Scene) -> Reading {
     let mut subject = S::new(&scene);
     subject.propagate();
@@ -191,7 +191,7 @@ pub(super) fn all<S: Subject>(cell: Cell) -> Reading {
     moving::<S>(cell, bushy().all_moving())
 }
 
-/// One node of a hundred, in no order; five times as many have to be computed.
+/// Measures frames in which one node of a hundred moves, in no order. Five times as many matrices have to be computed.
 pub(super) fn one_percent<S: Subject>(cell: Cell) -> Reading {
     moving::<S>(cell, bushy().moving(one_of_a_hundred()))
 }
@@ -200,7 +200,7 @@ fn one_of_a_hundred() -> impl Iterator<Item = usize> {
     shuffled((0..NODES).collect()).into_iter().take(NODES / 100)
 }
 
-/// The nodes of one tree of a hundred.
+/// Measures frames in which the nodes of one tree of a hundred move.
 pub(super) fn one_tree<S: Subject>(cell: Cell) -> Reading {
     let scene = bushy();
     let first = scene.tree * 50;
@@ -252,22 +252,22 @@ pub(super) fn depth_8_none<S: Subject>(cell: Cell) -> Reading {
     resting::<S>(cell, deep())
 }
 
-/// A thousand trees with a hundred nodes each, four children.
+/// Measures a thousand trees with a hundred nodes each. Each node has four children.
 pub(super) fn roots_1000<S: Subject>(cell: Cell) -> Reading {
     moving::<S>(cell, Scene::new(1_000, NODES, |_| 4).all_moving())
 }
 
-/// A single tree that moves as a whole.
+/// Measures a single tree that moves as a whole.
 pub(super) fn one_root<S: Subject>(cell: Cell) -> Reading {
     moving::<S>(cell, lone().all_moving())
 }
 
-/// The same tree, in which only the root moves.
+/// Measures a single tree in which only the root moves.
 pub(super) fn root_alone<S: Subject>(cell: Cell) -> Reading {
     moving::<S>(cell, lone().moving([0]))
 }
 
-/// A root with [`CHAINS`] children, each with a chain below it, all of which move.
+/// Measures a root with [`CHAINS`] children, each with a chain below it. All nodes move.
 pub(super) fn chains<S: Subject>(cell: Cell) -> Reading {
     let links = NODES / CHAINS;
     let scene = Scene::new(1, 1 + CHAINS * links, |level| if level == 0 { CHAINS } else { 1 });
@@ -279,7 +279,7 @@ pub(super) fn chains<S: Subject>(cell: Cell) -> Reading {
     moving::<S>(cell, scene)
 }
 
-/// Roots without children, of scale one.
+/// Measures roots without children, of scale one.
 pub(super) fn flat<S: Subject>(cell: Cell) -> Reading {
     let mut scene = Scene::new(FLAT, FLAT, |_| 0).all_moving();
     scene.poses.iter_mut().flatten().for_each(|pose| pose.scale = 1.0);
@@ -296,7 +296,7 @@ pub(super) fn two_threads() {
 mod tests {
     use super::*;
 
-    /// The nodes in each level of the first tree.
+    /// Returns the number of nodes in each level of the first tree.
     fn levels(children: fn(usize) -> usize) -> Vec<usize> {
         let mut levels = Vec::new();
         for node in tree_of(1_000, children) {

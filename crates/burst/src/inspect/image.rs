@@ -13,7 +13,8 @@ use super::reason::Lines;
 use super::report::{Instance, Report, without_closures};
 use crate::CpuLevel;
 
-/// The end of the path of the functions in `compiled`, common to all mangling schemes.
+/// The ends of the paths of the functions in `compiled`, each with its level. They are the same in
+/// all mangling schemes.
 const ENTRIES: [(&str, CpuLevel); 3] = [
     ("11ancho_burst8compiled11at_baseline", CpuLevel::Baseline),
     ("11ancho_burst8compiled5at_v3", CpuLevel::V3),

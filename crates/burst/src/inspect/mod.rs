@@ -86,7 +86,7 @@ pub fn kernel(name: &str) -> Result<Report, InspectError> {
     select(kernels()?, name)
 }
 
-/// Selects the one report of that name, as [`kernel`] does.
+/// Returns the report with a name, which may be shortened as for [`kernel`].
 ///
 /// # Errors
 ///
@@ -129,7 +129,7 @@ pub enum InspectError {
     Ambiguous {
         /// The requested name.
         name: String,
-        /// The full names that end in it.
+        /// The full names of these kernels.
         found: Vec<String>,
     },
 }

@@ -21,7 +21,7 @@ use crate::CpuLevel;
 pub struct Report {
     /// The name of the function or closure, without the `{{closure}}` at its end.
     pub name: String,
-    /// Its instances, lowest level first. Several at one level are several closures in one function.
+    /// The instances of the kernel, lowest level first. A level has several instances if the function has several closures.
     pub instances: Vec<Instance>,
 }
 
@@ -38,11 +38,11 @@ pub struct Report {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Instance {
-    /// The level.
+    /// The level for which the kernel was compiled.
     pub level: CpuLevel,
-    /// The size of the code.
+    /// The size of the code in bytes.
     pub bytes: usize,
-    /// The instructions by kind.
+    /// The numbers of instructions, by kind.
     pub counts: Counts,
     /// The calls that were not inlined, in the order of the code. Calls that only start a panic are in [`Counts::panics`].
     pub calls: Vec<Call>,
@@ -62,17 +62,17 @@ pub struct Instance {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// On 128-bit vectors.
+    /// Number of instructions on 128-bit vectors.
     pub packed_128: usize,
-    /// On 256-bit vectors.
+    /// Number of instructions on 256-bit vectors.
     pub packed_256: usize,
-    /// On 512-bit vectors.
+    /// Number of instructions on 512-bit vectors.
     pub packed_512: usize,
-    /// On single floats.
+    /// Number of instructions on single floats.
     pub scalar: usize,
-    /// Fused multiply-adds, which are included in the other counts.
+    /// Number of fused multiply-adds, which are included in the other counts.
     pub fma: usize,
-    /// Calls that start a panic.
+    /// Number of calls that start a panic.
     pub panics: usize,
 }
 

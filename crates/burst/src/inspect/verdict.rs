@@ -22,7 +22,7 @@ pub enum Verdict {
     Vectorized,
     /// There is no instance at this level.
     Absent,
-    /// An instance does not compute with such vectors, or has a call in a loop. The text states the reason.
+    /// An instance does not compute with vectors of the level's width, or has a call in a loop. The text states the reason.
     Scalar(String),
 }
 

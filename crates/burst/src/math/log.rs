@@ -67,13 +67,13 @@ pub fn log2(x: f32) -> f32 {
     at_the_ends(x, log + exponent as f32)
 }
 
-/// log2(e) in 16 bits.
+/// log2(e), rounded to 16 bits.
 const LINE: f32 = 1.442_688;
-/// The remainder of log2(e).
+/// log2(e) minus [`LINE`].
 const LINE_LOW: f32 = 7.052_608e-6;
-/// Half of log2(e) in 5 bits.
+/// Half of log2(e), rounded to 5 bits.
 const PARABOLA: f32 = 0.718_75;
-/// The remainder of half of log2(e).
+/// Half of log2(e) minus [`PARABOLA`].
 const PARABOLA_LOW: f32 = 0.002_597_520_4;
 
 /// Returns `ln(1 + x) - x + x^2 / 2`, for a mantissa `1 + x` from sqrt(1/2) to sqrt(2).

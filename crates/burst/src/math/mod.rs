@@ -1,8 +1,8 @@
 //! Mathematical functions that vectorise, and yield the same bits everywhere.
 //!
-//! The functions of the standard library call the platform's, one number at a time, and platforms differ in the last bit. These
-//! functions are plain arithmetic without branches or tables. In a loop inside [`dispatch`](crate::dispatch) they are compiled
-//! for the lanes of the CPU level in use. Their results do not depend on the level, on the platform, or on optimisation.
+//! The functions of the standard library call those of the platform, one number at a time, and platforms differ in the last bit.
+//! These functions are plain arithmetic without branches or tables. In a loop inside [`dispatch`](crate::dispatch) they are
+//! compiled for the lanes of the CPU level in use. Their results do not depend on the level, on the platform, or on optimisation.
 //!
 //! ```
 //! use ancho_burst::{dispatch, math};

@@ -38,8 +38,8 @@ pub fn pow(x: f32, y: f32) -> f32 {
 
 /// Returns the logarithm to base 2, correct to 38 bits.
 ///
-/// In `f64`, because an error in the logarithm counts up to 150 times as much in the power, and pairs of `f32` would take more
-/// instructions.
+/// The result is an `f64`, because an error in the logarithm counts up to 150 times as much in the power, and pairs of `f32`
+/// would take more instructions.
 #[inline(always)]
 fn log2_wide(size: f32) -> f64 {
     let (exponent, mantissa) = split(size);

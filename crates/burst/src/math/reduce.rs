@@ -24,21 +24,21 @@ use super::lane::select;
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum FloatMode {
-    /// First to last, as the plain loop.
+    /// Combines the elements from first to last, like a plain loop.
     #[default]
     Strict,
-    /// In 32 lanes on every CPU, with the element at `i` in lane `i % 32`. Then the upper half of the lanes is added to the lower
-    /// half, until one is left.
+    /// Combines the elements in 32 lanes on every CPU, with the element at `i` in lane `i % 32`. Then the upper half of the lanes
+    /// is added to the lower half, until one is left.
     ///
-    /// Other sums are rounded than in order, so the result is mostly nearer to the true sum. Intermediate overflow may occur in
-    /// only one of the modes.
+    /// Each lane adds fewer elements than a plain loop does, so the result is mostly nearer to the true sum. Intermediate
+    /// overflow may occur in only one of the modes.
     Fast,
 }
 
 /// Number of lanes of [`FloatMode::Fast`]: enough to keep two AVX-512 or eight SSE additions in flight.
 const LANES: usize = 32;
 
-/// Returns the sum of `values`, 0 if the slice is empty.
+/// Returns the sum of `values`, or 0 if the slice is empty.
 ///
 /// # Examples
 ///
@@ -56,7 +56,7 @@ pub fn sum(values: &[f32], mode: FloatMode) -> f32 {
     }
 }
 
-/// Returns the sum of the products of elements at the same index, 0 if a slice is empty.
+/// Returns the sum of the products of elements at the same index, or 0 if a slice is empty.
 ///
 /// The shorter slice determines the number of products.
 ///
@@ -88,7 +88,7 @@ pub fn dot(left: &[f32], right: &[f32], mode: FloatMode) -> f32 {
     fold(lanes, |sum, other| sum + other)
 }
 
-/// Returns the smallest of `values`, infinity if the slice is empty.
+/// Returns the smallest of `values`, or infinity if the slice is empty.
 ///
 /// The order makes no difference, so there is no mode. NaN is ignored, and a zero has no sign.
 ///
@@ -104,7 +104,7 @@ pub fn min(values: &[f32]) -> f32 {
     in_lanes(values, f32::INFINITY, |min, value| select(value < min, value, min)) + 0.0
 }
 
-/// Returns the largest of `values`, -infinity if the slice is empty.
+/// Returns the largest of `values`, or -infinity if the slice is empty.
 ///
 /// The order makes no difference, so there is no mode. NaN is ignored, and a zero has no sign.
 ///

@@ -88,7 +88,7 @@ pub fn sincos(angle: f32) -> (f32, f32) {
 
 /// Returns the sine and the cosine of an angle from -8192 to 8192 radians.
 ///
-/// The same bits as [`sincos`], in less than half the time.
+/// Returns the same bits as [`sincos`], in less than half the time.
 ///
 /// # Accuracy
 ///
@@ -113,8 +113,8 @@ pub fn sincos_near(angle: f32) -> (f32, f32) {
 
 /// Writes the sine and the cosine of each of many angles in radians.
 ///
-/// The same bits as [`sincos`]. Blocks without large angles take no longer than with [`sincos_near`]. The shortest of the three
-/// slices determines the number of results.
+/// The results have the same bits as those of [`sincos`]. Blocks without large angles take no longer than with [`sincos_near`].
+/// The shortest of the three slices determines the number of results.
 ///
 /// # Examples
 ///
@@ -147,7 +147,8 @@ pub fn sincos_slice(angles: &[f32], sines: &mut [f32], cosines: &mut [f32]) {
 /// Number of angles in a block: long enough to amortise the test for large angles, short enough to stay in the cache.
 const BLOCK: usize = 512;
 
-/// Evaluates both functions at the rest, rotates the result by the quadrant, and applies the bit of a sign to the sine.
+/// Returns the sine and the cosine of a turn: evaluates both at the rest, rotates the result by the quadrant, and applies a sign
+/// bit to the sine.
 ///
 /// A loop around this is bound by latency, not by throughput: an iteration is longer than a CPU's look-ahead. The polynomials are
 /// therefore arranged for a short path from the rest to the result (fourth powers on the side, small terms first). The rest keeps
@@ -243,7 +244,7 @@ const NEAR: f32 = 8192.0;
 /// An angle as a number of quarter turns and a rest in radians, at most 0.8 in magnitude.
 #[derive(Clone, Copy, Debug)]
 struct Turn {
-    /// Only the lowest two bits are defined.
+    /// The number of quarter turns. Only the lowest two bits are defined.
     quadrant: u32,
     rest: f32,
     /// The rounding error of the rest: the rest is too large by this much.
@@ -285,11 +286,11 @@ impl Turn {
 ///
 /// The method of Payne and Hanek, in floating point. The quarter turns are the angle times 2/pi. Bits of 2/pi whose product with
 /// the lowest bit of the angle is a multiple of four quarter turns cannot matter, so a large angle starts further down in 2/pi.
-/// From there, the first 29 bits and the next 29 each yield a product that is exact in `f64`, as 24 + 29 = 53. 53 more bits yield
-/// the rest of the rest. The error is below 2^-51, and far below for most. No `f32` comes closer than 2^-29.2 to a quarter turn,
-/// and none that has the large error closer than 2^-27.3.
+/// From there, the first 29 bits and the next 29 each yield a product that is exact in `f64`, as 24 + 29 = 53. The next 53 bits
+/// yield the remaining part of the rest. The error is below 2^-51, and far below for most angles. No `f32` comes closer than
+/// 2^-29.2 to a quarter turn, and none that has the large error closer than 2^-27.3.
 ///
-/// In `f64`, because no method with 32-bit lanes was shorter: it takes 88 bits of 2/pi to get 24 right.
+/// The arithmetic is in `f64`, because no method with 32-bit lanes was shorter: it takes 88 bits of 2/pi to get 24 right.
 #[inline(always)]
 fn wide(angle: f32) -> (u32, f64) {
     let angle = f64::from(angle);
@@ -309,20 +310,20 @@ fn wide(angle: f32) -> (u32, f64) {
     (rounded.to_bits() as u32, rest)
 }
 
-/// Rounds to multiples of 512 quarter turns, which are whole turns, up to 2^60.
+/// Adding and subtracting this rounds to multiples of 512 quarter turns, which are whole turns, up to 2^60.
 const ROUND_TO_512: f64 = 3_458_764_513_820_540_928.0; // 1.5 * 2^61
 
 /// The starts of the second and the third window: 2^60 and 2^94.
 const STARTS: [f64; 2] = [1_152_921_504_606_846_976.0, 19_807_040_628_566_084_398_385_987_584.0];
 
-/// 29 bits of 2/pi: from the first, the 36th and the 70th bit after the point.
+/// 29 bits of 2/pi for each window: from the first, the 36th and the 70th bit after the point.
 const HIGH: [f64; 3] =
     [0.636_619_770_899_415, 1.297_480_401_113_784_7e-11, 8.795_767_507_223_637e-22];
 
-/// The 29 bits after those.
+/// The 29 bits of 2/pi after [`HIGH`], for each window.
 const MIDDLE: [f64; 3] =
     [1.468_166_324_625_208_6e-9, 5.339_561_945_840_088e-20, 2.623_283_410_413_684e-30];
 
-/// The 53 bits after those.
+/// The 53 bits of 2/pi after [`MIDDLE`], for each window.
 const LOW: [f64; 3] =
     [2.276_010_073_078_396e-18, 2.471_138_875_912_043e-29, 2.518_417_383_340_949_5e-39];

@@ -1,7 +1,8 @@
 //! Memory allocated by moving a pointer, by many threads, from blocks.
 //!
-//! Memory is allocated from the block in use without a lock. When it is full, another one is chosen
-//! or made, under a lock. The invariants that keep memory alive are in [`block`](super::block).
+//! Memory is allocated from the block in use without a lock. When it is full, another block is
+//! selected or created, under a lock. The invariants that keep memory alive are in
+//! [`block`](super::block).
 #![expect(unsafe_code, reason = "is a source of memory")]
 
 use std::alloc::Layout;
@@ -53,7 +54,7 @@ pub(super) struct ArenaStatistics {
 }
 
 impl Arena {
-    /// Makes an arena whose first block has `first_block` bytes, but at least 128 KiB.
+    /// Creates an arena whose first block has `first_block` bytes, but at least 128 KiB.
     pub(super) fn new(first_block: usize) -> Self {
         Self::with_block_sizes(first_block.max(FIRST_BLOCK), LARGEST_BLOCK)
     }
@@ -96,7 +97,7 @@ impl Arena {
         self.blocks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Searches all blocks for memory, and makes a new block if none has room.
+    /// Searches all blocks for memory, and creates a block if none has room.
     #[cold]
     #[inline(never)]
     fn allocate_slowly(&self, layout: Layout) -> Option<NonNull<u8>> {
@@ -134,7 +135,7 @@ impl Arena {
         (size.div_ceil(LINE) as u64 <= Word::MAX_USED).then_some(size)
     }
 
-    /// Makes the block at `index`, if it exists, the first one to allocate from.
+    /// Selects the block at `index`, if it exists, as the first one to allocate from.
     fn make_current(&self, blocks: &Blocks, index: usize) {
         let current =
             blocks.open.get(index).map_or(null_mut(), |block| Arc::as_ptr(block).cast_mut());

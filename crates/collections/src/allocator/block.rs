@@ -12,8 +12,8 @@
 //! allocations, a flag for allocations since the last rewind, and a flag for closed blocks. A
 //! closed block serves no new allocations. So each change is one exchange, and
 //!
-//! - *a block with a live allocation is never emptied or freed*. Both are exchanges that expect no live
-//!   allocation, and to take memory is to count it as alive in the same exchange;
+//! - *a block with a live allocation is never emptied or freed*. Emptying and freeing are exchanges that succeed only without
+//!   live allocations, and an exchange that takes memory also counts the allocation;
 //! - *a closed block stays closed* until it gets new memory. Its memory is freed exactly once: by
 //!   freeing its last allocation, or by closing it while it is empty.
 //!
@@ -40,7 +40,7 @@ pub(super) struct Block {
     lines: AtomicU64,
 }
 
-/// Lines about to be taken, with the state they were chosen by.
+/// Lines that an allocation is about to take, and the state of the block from which they were computed.
 struct Claim {
     word: Word,
     start: *mut u8,
@@ -91,7 +91,7 @@ pub(super) fn bytes_for(layout: Layout) -> Option<usize> {
 }
 
 impl Block {
-    /// Makes a record without memory.
+    /// Creates a record without memory.
     pub(super) fn closed() -> Self {
         let word = AtomicU64::new(Word::CLOSED.0);
         Self { word, start: AtomicPtr::new(null_mut()), lines: AtomicU64::new(0) }
@@ -268,8 +268,8 @@ impl Block {
         memory
     }
 
-    /// Makes all lines free, if no allocation is alive. Otherwise, or if the block was not used
-    /// since the last rewind, closes the block.
+    /// Frees all lines, if no allocation is alive. Otherwise, or if the block was not used since the last rewind, closes the
+    /// block.
     pub(super) fn rewind(&self) -> Outcome {
         let rewound = self.exchange(|word| {
             let keep = word.live() == 0 && word.is(Word::TOUCHED);
@@ -354,8 +354,8 @@ impl Block {
     #[inline]
     unsafe fn sign(&self, first: u64, end: u64) -> NonNull<u8> {
         let start = self.start.load(Ordering::Relaxed);
-        // SAFETY: both are within the memory, whose lines are aligned for an address. A line has
-        // room for one, and no other allocation uses it.
+        // SAFETY: the record and the first line are within the memory, whose lines are aligned for an address. A line has room
+        // for an address, and no other allocation uses these lines.
         unsafe {
             let record = start.add(end as usize * LINE - RECORD).cast::<*const Self>();
             record.write(ptr::from_ref(self));
@@ -428,7 +428,7 @@ impl Word {
         self.0 & Self::MAX_USED
     }
 
-    /// Sets both numbers, and keeps the flags.
+    /// Returns the word with these numbers and the same flags.
     pub(super) fn with(self, used: u64, live: u64) -> Self {
         debug_assert!(used <= Self::MAX_USED && live <= Self::MAX_LIVE);
         let flags = self.0 & (Self::CLOSED.0 | Self::TOUCHED.0);
@@ -468,8 +468,7 @@ mod tests {
         let [one, two] = [100, 200].map(|size| take(&block, size).unwrap());
         assert!(block.rewind() == Outcome::Retired);
         assert_eq!(take(&block, 1), None);
-        // SAFETY: each was taken from this block, and the block is freed when it reports to be
-        // empty.
+        // SAFETY: each allocation was taken from this block, and the block is freed when it reports to be empty.
         unsafe {
             assert_eq!(record_of(one, 100), ptr::from_ref(&block));
             assert!(!block.give_back(two, 200));
@@ -483,7 +482,7 @@ mod tests {
     fn a_block_is_kept_if_it_was_used() {
         let block = opened(1024);
         let memory = take(&block, 100).unwrap();
-        // SAFETY: it was taken from this block with this size, and is not used afterwards.
+        // SAFETY: the memory was taken from this block with this size, and is not used afterwards.
         assert!(!unsafe { block.give_back(memory, 100) });
         assert_eq!(block.bytes_used(), 0);
         assert!(block.rewind() == Outcome::Kept);

@@ -8,8 +8,7 @@ use super::registry::{LiveContainer, Registry};
 use super::{Allocator, Memory, Source, Temp};
 use crate::error::debug_as_display;
 
-/// Maximum number of frames that a container from [`FrameMemory::temp_job`] may live, after the one
-/// it was made in.
+/// Maximum number of frames that a container from [`FrameMemory::temp_job`] may live, after the one it was created in.
 ///
 /// # Examples
 ///
@@ -30,8 +29,8 @@ const PERSISTENT: &str = "Persistent";
 /// | [`temp_job`](Self::temp_job) | until it is dropped, for four frames at most | yes |
 /// | [`persistent`](Self::persistent) | until it is dropped | yes |
 ///
-/// A container that lives too long, or was never dropped, is *reported*, with its name and the place where
-/// it was made. Its memory stays valid.
+/// A container that lives too long, or was never dropped, is *reported*, with its name and the place where it was created. Its
+/// memory stays valid.
 ///
 /// # Examples
 ///
@@ -60,7 +59,7 @@ pub struct FrameMemory {
 }
 
 impl FrameMemory {
-    /// Makes the memory of a world; reports use `name`.
+    /// Creates the memory of a world; reports use `name`.
     ///
     /// # Examples
     ///
@@ -174,7 +173,7 @@ impl FrameMemory {
         self.registry.frame()
     }
 
-    /// Returns the live containers, in the order in which they were made.
+    /// Returns the live containers, in the order in which they were created.
     ///
     /// These are the ones from [`temp_job`](Self::temp_job) and [`persistent`](Self::persistent),
     /// including forgotten ones.
@@ -237,7 +236,7 @@ pub struct FrameReport {
     pub world: &'static str,
     /// The frame that has just begun.
     pub frame: u64,
-    /// The containers, in the order in which they were made.
+    /// The containers, in the order in which they were created.
     pub leaks: Vec<LiveContainer>,
 }
 
@@ -260,7 +259,7 @@ pub struct LeakReport {
     pub world: &'static str,
     /// Current frame.
     pub frame: u64,
-    /// The containers, in the order in which they were made.
+    /// The containers, in the order in which they were created.
     pub leaks: Vec<LiveContainer>,
 }
 

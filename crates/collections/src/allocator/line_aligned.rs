@@ -15,9 +15,9 @@ pub(crate) const LINE: usize = 64;
 /// An [`Allocator`] whose memory begins at a 64-byte line, or at a larger alignment if the type
 /// requires one.
 ///
-/// For arrays that kernels stream through: no vector load crosses two lines, and two arrays never
-/// share one. In return the system cannot extend such memory in place, so a growing list is faster
-/// with the [`Allocator`] itself.
+/// Use it for arrays that kernels stream through: no vector load crosses a line boundary, and two
+/// arrays never share a line. In return the system cannot extend such memory in place, so a growing
+/// list is faster with the [`Allocator`] itself.
 ///
 /// # Examples
 ///
@@ -147,7 +147,7 @@ impl Drop for Piece {
     fn drop(&mut self) {
         // SAFETY: the size was rounded up to whole lines when this layout was made, in `new`.
         let layout = unsafe { Layout::from_size_align_unchecked(self.size, LINE) };
-        // SAFETY: allocated in `new` with the same layout, and freed only here.
+        // SAFETY: the memory was allocated in `new` with the same layout, and is freed only here.
         unsafe { dealloc(self.start.as_ptr(), layout) };
     }
 }

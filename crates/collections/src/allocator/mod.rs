@@ -69,7 +69,7 @@ use source::System;
 #[derive(Clone, Default)]
 pub struct Allocator(Option<Arc<Source>>);
 
-/// State of a handle to anything but the plain system memory.
+/// The state behind a handle, unless the handle is [`Allocator::PERSISTENT`].
 struct Source {
     name: &'static str,
     memory: Memory,
@@ -100,7 +100,7 @@ impl Allocator {
     /// ```
     pub const PERSISTENT: Self = Self(None);
 
-    /// Makes an allocator from a user's source of memory.
+    /// Creates an allocator from a user's source of memory.
     ///
     /// Messages use `name`. The source is dropped with the last handle.
     ///
@@ -153,16 +153,16 @@ impl Allocator {
         source.registry.as_ref().map(|registry| registry.register(label, source.name))
     }
 
-    /// Turns the handle into a pointer, which is to be turned back once.
+    /// Converts the handle into a pointer. The caller converts it back once, with [`from_raw`](Self::from_raw).
     pub(crate) fn into_raw(self) -> *mut () {
         self.0.map_or(ptr::null_mut(), |source| Arc::into_raw(source).cast_mut().cast())
     }
 
-    /// Turns the pointer back into the handle.
+    /// Converts a pointer from [`into_raw`](Self::into_raw) back into the handle.
     ///
     /// # Safety
     ///
-    /// The pointer is from [`into_raw`](Self::into_raw), and is turned back once.
+    /// The pointer is from [`into_raw`](Self::into_raw), and is converted back once.
     pub(crate) unsafe fn from_raw(pointer: *mut ()) -> Self {
         if pointer.is_null() {
             return Self(None);
@@ -309,9 +309,8 @@ impl Source {
     ) -> Result<NonNull<[u8]>, AllocError> {
         if old.size() == 0 || new.size() == 0 || old.align() != new.align() {
             let moved = self.allocate(new, false)?;
-            // SAFETY: both are valid for the smaller of the two sizes, and the new memory does not
-            // overlap the old. The old memory is from this source, was not freed yet, and is not
-            // used afterwards.
+            // SAFETY: the old and the new memory are valid for the smaller of the two sizes, and do not overlap. The old memory
+            // is from this source, was not freed yet, and is not used afterwards.
             unsafe {
                 let kept = old.size().min(new.size());
                 ptr::copy_nonoverlapping(memory.as_ptr(), moved.as_ptr().cast(), kept);

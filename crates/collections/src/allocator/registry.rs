@@ -1,4 +1,4 @@
-//! Registry of live containers, with the place and the frame in which they were made.
+//! Registry of live containers, with the place and the frame in which they were created.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,15 +15,15 @@ use ancho_jobs::ContainerLabel;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LiveContainer {
-    /// Name of the container, and the place where it was made.
+    /// Name of the container, and the place where it was created.
     pub label: ContainerLabel,
-    /// Name of its allocator.
+    /// Name of the container's allocator.
     pub allocator: &'static str,
-    /// Frame in which it was made.
+    /// Frame in which the container was created.
     pub frame: u64,
 }
 
-/// The live containers of one or more allocators, in the order in which they were made.
+/// The live containers of one or more allocators, in the order in which they were created.
 #[derive(Debug, Default)]
 pub(crate) struct Registry {
     state: Mutex<State>,
@@ -89,7 +89,7 @@ impl Registry {
         (frame, reported)
     }
 
-    /// Returns all live containers, in the order in which they were made.
+    /// Returns all live containers, in the order in which they were created.
     pub(super) fn live(&self) -> Vec<LiveContainer> {
         self.state().live.values().copied().collect()
     }

@@ -13,9 +13,10 @@ use super::{Allocator, Memory, Source};
 ///
 /// Memory is allocated from blocks by moving a pointer. Blocks have 128 KiB at first, then double
 /// each time, up to 64 MiB, and there are at most 64 of them. [`rewind`](Self::rewind) frees all of
-/// it, and *expires* all containers made before: the next access to one is refused. It never frees
-/// memory that is still reachable. A block with a live container is set aside, and freed with the
-/// last one in it. So an expired container may be dropped late, on any thread, or never.
+/// it, and *expires* all containers that were created before: the next access to one is refused. It
+/// never frees memory that is still reachable. A block with a live container is set aside, and
+/// freed with the last one in it. So an expired container may be dropped late, on any thread, or
+/// never.
 ///
 /// All methods can be called by many threads at once. Every allocation begins at a 64-byte line.
 ///
@@ -45,7 +46,7 @@ pub struct RewindableAllocator {
 }
 
 impl RewindableAllocator {
-    /// Makes an allocator. The system is not called before the first allocation.
+    /// Creates an allocator. The system is not called before the first allocation.
     ///
     /// # Examples
     ///
@@ -57,7 +58,7 @@ impl RewindableAllocator {
         Self::with_initial_size(FIRST_BLOCK)
     }
 
-    /// Makes an allocator whose first block has `bytes` bytes, but at least 128 KiB.
+    /// Creates an allocator whose first block has `bytes` bytes, but at least 128 KiB.
     ///
     /// # Examples
     ///
@@ -73,7 +74,7 @@ impl RewindableAllocator {
         Self::with_names("Rewindable", "the rewindable allocator", bytes)
     }
 
-    /// Makes an allocator with this name in messages.
+    /// Creates an allocator with this name in messages.
     ///
     /// # Examples
     ///
@@ -90,7 +91,7 @@ impl RewindableAllocator {
         Self::with_names(name, name, FIRST_BLOCK)
     }
 
-    /// Makes an allocator with one name for lists, and one for sentences.
+    /// Creates an allocator with one name for lists, and one for sentences.
     fn with_names(name: &'static str, in_sentences: &'static str, bytes: usize) -> Self {
         let (arena, epoch) = (Arc::new(Arena::new(bytes)), Arc::new(Epoch::new(in_sentences)));
         let memory = Memory::Arena(Arc::clone(&arena));
@@ -113,7 +114,7 @@ impl RewindableAllocator {
         self.allocator.clone()
     }
 
-    /// Frees all memory, and expires all containers made before.
+    /// Frees all memory, and expires all containers that were created before.
     ///
     /// The blocks used since the last rewind are kept, and the others are freed. A block with a
     /// live container is set aside, and freed with the last container in it.

@@ -166,8 +166,8 @@ pub(super) unsafe fn move_memory<S: MemorySource + ?Sized>(
     // SAFETY: the alignment is that of a layout, and by the contract the size fits.
     let new_layout = unsafe { Layout::from_size_align_unchecked(new_size, layout.align()) };
     let moved = source.allocate(new_layout)?;
-    // SAFETY: both are valid for `kept` bytes, and nothing else uses the new memory. The old memory
-    // is freed with its layout, and is not used afterwards.
+    // SAFETY: the old and the new memory are valid for `kept` bytes, and nothing else uses the new memory. The old memory is
+    // freed with its layout, and is not used afterwards.
     unsafe {
         ptr::copy_nonoverlapping(memory.as_ptr(), moved.as_ptr(), kept);
         source.deallocate(memory, layout);

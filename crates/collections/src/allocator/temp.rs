@@ -72,11 +72,11 @@ use super::line_aligned::{LINE, Piece};
 /// });
 /// ```
 pub struct Temp {
-    /// Start and end of the free memory in the block in use. These and `start` point into it, or
-    /// are the same dangling pointer.
+    /// Start of the free memory in the block in use. `next`, `end` and `start` point into this block, or are the same dangling
+    /// pointer.
     next: Cell<NonNull<u8>>,
     end: Cell<NonNull<u8>>,
-    /// Start of its memory.
+    /// Start of the memory of the block in use.
     start: Cell<NonNull<u8>>,
     /// Number of blocks in use. They come first in `blocks`, and the current one is their last.
     begun: Cell<usize>,
@@ -85,8 +85,8 @@ pub struct Temp {
     blocks: RefCell<Vec<Piece>>,
 }
 
-/// Blocks begin with a line that stays free. So the end of memory in one block is never the start
-/// of memory in another, and memory that ends at `next` is in the block in use.
+/// Size of the free line at the start of each block. Because of it, the end of memory in one block is never the start of memory
+/// in another, and memory that ends at `next` is in the block in use.
 const GAP: usize = LINE;
 
 const FIRST_BLOCK: usize = 64 << 10;
@@ -102,7 +102,7 @@ const NOWHERE: NonNull<u8> = NonNull::<Line>::dangling().cast();
 unsafe impl Send for Temp {}
 
 impl Temp {
-    /// Makes scratch memory. The system is not called before the first allocation.
+    /// Creates scratch memory. The system is not called before the first allocation.
     ///
     /// # Examples
     ///
@@ -120,7 +120,7 @@ impl Temp {
         }
     }
 
-    /// Makes scratch memory with room for `bytes` bytes.
+    /// Creates scratch memory with room for `bytes` bytes.
     ///
     /// # Panics
     ///
@@ -174,7 +174,7 @@ impl Temp {
         unsafe { place.as_ptr().as_mut_unchecked() }.write(value)
     }
 
-    /// Makes a slice of `count` copies of a value.
+    /// Creates a slice of `count` copies of a value.
     ///
     /// # Panics
     ///
@@ -192,7 +192,7 @@ impl Temp {
         self.slice_from_fn(count, |_| value)
     }
 
-    /// Makes a slice from a function that is called with each index.
+    /// Creates a slice from a function that is called with each index.
     ///
     /// # Panics
     ///
@@ -217,7 +217,7 @@ impl Temp {
         unsafe { places.assume_init_mut() }
     }
 
-    /// Makes a copy of a slice.
+    /// Creates a copy of a slice.
     ///
     /// # Panics
     ///
@@ -237,7 +237,7 @@ impl Temp {
         self.slice_uninit(values.len()).write_copy_of_slice(values)
     }
 
-    /// Makes a slice of uninitialised elements.
+    /// Creates a slice of uninitialised elements.
     ///
     /// # Panics
     ///
@@ -263,9 +263,9 @@ impl Temp {
         unsafe { slice::from_raw_parts_mut(memory.cast().as_ptr(), count) }
     }
 
-    /// Makes an empty list in scratch memory.
+    /// Creates an empty list in scratch memory.
     ///
-    /// The list that was made or grown last grows in place.
+    /// If the list was the last to allocate, it grows in place.
     ///
     /// # Examples
     ///
@@ -345,8 +345,7 @@ impl Temp {
         if skipped + size > self.end.get().addr().get() - next.addr().get() {
             return None;
         }
-        // SAFETY: both stay within the block that `next` points into, or do not move a dangling
-        // pointer.
+        // SAFETY: both results stay within the block that `next` points into, or do not move a dangling pointer.
         let (start, next) = unsafe { (next.add(skipped), next.add(skipped + size)) };
         self.next.set(next);
         Some(start)
@@ -363,7 +362,7 @@ impl Temp {
         self.take_from_block(size, align)
     }
 
-    /// Moves on to a block with `bytes` bytes: a kept one, or a new one.
+    /// Continues with another block that has room for `bytes` bytes: a kept block, or a new one.
     fn begin_block(&self, bytes: usize) -> Option<()> {
         let used = self.bytes_used();
         let size = bytes.checked_add(GAP)?;
@@ -395,7 +394,7 @@ impl Temp {
         self.enter(&self.blocks.borrow()[0]);
     }
 
-    /// Makes a block the one in use.
+    /// Selects a block to allocate from.
     fn enter(&self, block: &Piece) {
         // SAFETY: a block is larger than the gap, and its end is the end of its memory.
         let (start, end) = unsafe { (block.start().add(GAP), block.start().add(block.size())) };
@@ -417,9 +416,8 @@ impl Temp {
         new: Layout,
     ) -> Result<NonNull<[u8]>, AllocError> {
         let moved = self.allocate(new)?;
-        // SAFETY: both are valid for the smaller size, and do not overlap, since the old memory was
-        // not freed yet. By the contract, the old memory has the layout `old`, and is not used
-        // afterwards.
+        // SAFETY: the old and the new memory are valid for the smaller size, and do not overlap, since the old memory was not
+        // freed yet. By the contract, the old memory has the layout `old`, and is not used afterwards.
         unsafe {
             moved.cast().copy_from_nonoverlapping(memory, old.size().min(new.size()));
             self.deallocate(memory, old);
@@ -544,7 +542,7 @@ unsafe impl RawAllocator for &Temp {
 }
 
 thread_local! {
-    /// Scratch memory of this thread that no scope uses, that of the outermost scope first.
+    /// The scratch memory of this thread that no scope uses. The memory for the outermost scope is first.
     static SPARE: Cell<Option<Box<Spare>>> = const { Cell::new(None) };
 }
 
@@ -557,10 +555,9 @@ struct Spare {
 /// Lends this thread's scratch memory to a function, and frees the function's allocations at its
 /// end.
 ///
-/// It can be called on any thread, also inside a job, and inside another scope. A nested scope has
-/// memory of its own: allocations of the outer scope survive the end of the inner one. Blocks are
-/// kept for the next scope, until the thread ends. Allocations are freed also when the function
-/// panics.
+/// It can be called on any thread, even inside a job, and inside another scope. A nested scope has memory of its own: allocations
+/// of the outer scope survive the end of the inner one. Blocks are kept for the next scope, until the thread ends. Allocations
+/// are freed even if the function panics.
 ///
 /// # Examples
 ///
@@ -600,7 +597,7 @@ pub fn temp_scope<R>(work: impl FnOnce(&Temp) -> R) -> R {
     work(&memory.temp)
 }
 
-/// Takes the memory back, also on unwinding.
+/// Takes the memory back, even on unwinding.
 struct Scope {
     memory: Option<Box<Spare>>,
 }

@@ -17,14 +17,14 @@ use super::file::{self, HEADER, Refusal, hash, layout_hash};
 
 /// A finished blob: a `T`, with all its arrays and texts, in one immutable block.
 ///
-/// It is made by [`BlobBuilder`](crate::BlobBuilder), or from the bytes of an earlier one. A clone
-/// shares the block by a reference count; the last one frees it. Components refer to assets by a
-/// [`BlobAssetReference`](crate::BlobAssetReference), which a [`BlobStore`](crate::BlobStore)
-/// returns.
+/// A [`BlobBuilder`](crate::BlobBuilder) builds an asset, and [`from_bytes`](Self::from_bytes)
+/// restores one from its bytes. Clones share the block by a reference count, and the last one frees
+/// it. Components refer to assets by a [`BlobAssetReference`](crate::BlobAssetReference), which a
+/// [`BlobStore`](crate::BlobStore) returns.
 ///
-/// Two assets are equal if their bytes are: `-0.0` is not `0.0`, `NaN` equals itself, and values
-/// shared in one have to be shared in the other. [`ptr_eq`](Self::ptr_eq) returns whether they are
-/// the same block.
+/// Two assets are equal if their bytes are equal: `-0.0` is not `0.0`, `NaN` equals itself, and
+/// values that are shared in one asset have to be shared in the other. [`ptr_eq`](Self::ptr_eq)
+/// returns whether they are the same block.
 ///
 /// # Examples
 ///
@@ -45,7 +45,7 @@ pub struct BlobAsset<T> {
 }
 
 impl<T: BlobData> BlobAsset<T> {
-    /// Makes an asset from a block.
+    /// Creates an asset from a block.
     ///
     /// # Safety
     ///
@@ -54,7 +54,7 @@ impl<T: BlobData> BlobAsset<T> {
         Self { block: Arc::new(block), root: PhantomData }
     }
 
-    /// Makes an asset from a shared block.
+    /// Creates an asset from a shared block.
     ///
     /// # Safety
     ///
@@ -67,7 +67,7 @@ impl<T: BlobData> BlobAsset<T> {
         self.block
     }
 
-    /// Makes a blob from the bytes that [`to_bytes`](Self::to_bytes) returned.
+    /// Creates a blob from the bytes that [`to_bytes`](Self::to_bytes) returned.
     ///
     /// The bytes are not trusted. They can come from a file or a network: every offset, text and
     /// `bool` is checked.
@@ -278,7 +278,7 @@ impl AlignedBytes {
 /// The provenance of the bytes is exposed. That allows following a pointer inside of them, which is
 /// reached only through a reference to itself; see `relative`.
 pub(super) struct Block {
-    /// Leaked from a box of units; exposed.
+    /// The first unit of a leaked box. The provenance of the pointer is exposed.
     start: NonNull<Unit>,
     length: usize,
     hash: u64,
@@ -290,8 +290,8 @@ unsafe impl Send for Block {}
 unsafe impl Sync for Block {}
 
 impl Block {
-    /// Makes the bytes a block. All of them are initialised, including padding: only bytes are ever
-    /// written to them.
+    /// Creates a block from bytes. All of them are initialised, including padding: only bytes are
+    /// ever written to them.
     pub(super) fn new(bytes: AlignedBytes) -> Self {
         let hash = hash(bytes.as_slice());
         let AlignedBytes { units, length } = bytes;

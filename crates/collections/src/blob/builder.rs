@@ -14,9 +14,10 @@ use super::relative::{BlobArray, BlobPtr, BlobString};
 
 /// Builder of a blob: a root, and the contents of its arrays, texts and pointers, at any depth.
 ///
-/// A value is passed in with its arrays, texts and pointers empty. Each is filled later, once, with
-/// the place of the value and a closure that picks the field. The new contents have a place, too,
-/// and their fields are filled in the same way. Fields that are not filled stay empty.
+/// Values are passed to the builder with empty arrays, texts and pointers. Each of these fields is
+/// filled later, once, by a call with the place of the value and a closure that returns the field.
+/// The new contents also have places, and their fields are filled in the same way. Fields that are
+/// not filled stay empty.
 ///
 /// The bytes of the blob depend on the values and on sharing, not on the order of the calls.
 ///
@@ -177,7 +178,8 @@ impl<T: BlobData> BlobBuilder<T> {
     /// # Errors
     ///
     /// Returns an error if a place is of another builder, or if a closure does not return a field
-    /// of its argument. Also if the field was filled before, or if the field to share with was not.
+    /// of its argument. Also returns an error if the field was filled before, or if the field to
+    /// share with was not filled.
     ///
     /// # Examples
     ///
@@ -206,7 +208,8 @@ impl<T: BlobData> BlobBuilder<T> {
     /// # Errors
     ///
     /// Returns an error if a place is of another builder, or if a closure does not return a field
-    /// of its argument. Also if the field was filled before, or if the field to share with was not.
+    /// of its argument. Also returns an error if the field was filled before, or if the field to
+    /// share with was not filled.
     ///
     /// # Examples
     ///
@@ -234,7 +237,8 @@ impl<T: BlobData> BlobBuilder<T> {
     /// # Errors
     ///
     /// Returns an error if a place is of another builder, or if a closure does not return a field
-    /// of its argument. Also if the field was filled before, or if the field to share with was not.
+    /// of its argument. Also returns an error if the field was filled before, or if the field to
+    /// share with was not filled.
     ///
     /// # Examples
     ///
@@ -320,8 +324,8 @@ impl<T: BlobData> BlobBuilder<T> {
         if place.builder != self.id {
             return Err(BlobError::ForeignPlace { value: type_name::<P>() });
         }
-        // SAFETY: this builder made the place when it placed a `P` there; no other builder has its
-        // number.
+        // SAFETY: there is a `P` at the place: this builder returned the place when it stored the
+        // `P` there, and no other builder has its number.
         let key = unsafe { self.pieces.locate(place.piece, place.offset, field) };
         key.ok_or(BlobError::NotAField { value: type_name::<P>(), field: type_name::<F>() })
     }

@@ -76,7 +76,7 @@ struct Shape {
 }
 
 impl Values {
-    /// Values at depth 0, with one path to them.
+    /// Returns `count` values of type `T` at depth 0, with one path to them.
     fn of<T: BlobData>(count: u32) -> Self {
         const { check_type::<T>() };
         let shape = const {
@@ -115,7 +115,7 @@ struct Checker<'b> {
     end: usize,
     depth: u32,
     ways: u32,
-    /// Number of bytes up to here, counting a shared value once for each path to it.
+    /// Number of checked bytes, counting a shared value once for each path to it.
     walk: u64,
     /// Values that pointers lead to and that are yet to be checked, by their start.
     pending: BTreeMap<usize, Values>,

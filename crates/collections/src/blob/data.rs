@@ -61,37 +61,39 @@ pub unsafe trait BlobData: Sized + Send + Sync + 'static {
 
 /// Visitor of the parts of a type. Used by the derive.
 ///
-/// Each type calls one of these, once; a struct calls [`structure`](Self::structure) and then
+/// A type calls one of the methods, once. A struct calls [`structure`](Self::structure), and then
 /// [`field`](Self::field) for each field.
 #[doc(hidden)]
 pub trait BlobVisitor {
-    /// A number, for which any bits are valid.
+    /// Reports a number, for which any bits are valid.
     fn bits<T: BlobData>(&mut self, name: &'static str);
 
-    /// A `bool`.
+    /// Reports a `bool`.
     fn boolean(&mut self);
 
-    /// A `char`.
+    /// Reports a `char`.
     fn character(&mut self);
 
-    /// An enum without fields: the names and the values of its variants. It begins with the integer
-    /// `I`, which holds the value. Any bytes that `align` adds after it are padding.
+    /// Reports an enum without fields: the names and the values of its variants. The enum begins
+    /// with the integer `I`, which holds the value. Bytes after the integer, which `align` adds,
+    /// are padding.
     fn variants<T: BlobData, I: BlobData>(
         &mut self,
         name: &'static str,
         variants: &[(&'static str, i128)],
     );
 
-    /// A `[T; count]`.
+    /// Reports a `[T; count]`.
     fn repeat<T: BlobData>(&mut self, count: usize);
 
-    /// A struct, whose fields follow. Most visitors look only at the fields.
+    /// Reports a struct. Calls of [`field`](Self::field) for its fields follow. Most visitors use
+    /// only the fields.
     fn structure<T: BlobData>(&mut self, name: &'static str) {
         _ = name;
     }
 
-    /// A field of the struct `S`. The function exists for its type: the compiler infers `F` from
-    /// it, so the derive need not rely on tokens.
+    /// Reports a field of the struct `S`. The function is not called: the compiler infers `F` from
+    /// its type, so that the derive need not interpret tokens.
     fn field<S: BlobData, F: BlobData>(
         &mut self,
         name: &'static str,
@@ -99,20 +101,20 @@ pub trait BlobVisitor {
         project: fn(&S) -> &F,
     );
 
-    /// A `BlobArray<T>`.
+    /// Reports a `BlobArray<T>`.
     fn array<T: BlobData>(&mut self);
 
-    /// A `BlobString`.
+    /// Reports a `BlobString`.
     fn string(&mut self);
 
-    /// A `BlobPtr<T>`.
+    /// Reports a `BlobPtr<T>`.
     fn pointer<T: BlobData>(&mut self);
 }
 
 macro_rules! numbers {
     ($($number:ident),+) => {$(
-        // SAFETY: a number, for which any bits are a value; it has no cells, pointers or
-        // destructor.
+        // SAFETY: `visit` reports the type as a number, for which any bits are a value. It has no
+        // cells, pointers or destructor.
         unsafe impl BlobData for $number {
             fn visit<V: BlobVisitor>(visitor: &mut V) {
                 visitor.bits::<Self>(stringify!($number));
@@ -123,22 +125,25 @@ macro_rules! numbers {
 
 numbers!(u8, u16, u32, u64, u128, i8, i16, i32, i64, i128, f32, f64);
 
-// SAFETY: reported as a `bool`, which is 0 or 1; it has no cells, pointers or destructor.
+// SAFETY: `visit` reports the type as a `bool`, which is 0 or 1. It has no cells, pointers or
+// destructor.
 unsafe impl BlobData for bool {
     fn visit<V: BlobVisitor>(visitor: &mut V) {
         visitor.boolean();
     }
 }
 
-// SAFETY: reported as a `char`, which is a scalar value; it has no cells, pointers or destructor.
+// SAFETY: `visit` reports the type as a `char`, and any bytes that are valid for a `char` are one.
+// It has no cells, pointers or destructor.
 unsafe impl BlobData for char {
     fn visit<V: BlobVisitor>(visitor: &mut V) {
         visitor.character();
     }
 }
 
-// SAFETY: N values of `T`, each at a multiple of its size, and nothing else; cells, pointers and
-// destructors are absent since `T` has none.
+// SAFETY: `visit` reports the array by one call: `N` values of `T`, without gaps. Any bytes that
+// are valid for these values are a valid array. The array has no cells, pointers or destructor,
+// since `T` has none.
 unsafe impl<T: BlobData, const N: usize> BlobData for [T; N] {
     fn visit<V: BlobVisitor>(visitor: &mut V) {
         visitor.repeat::<T>(N);
@@ -150,7 +155,7 @@ pub(super) const MAX_ALIGN: usize = 16;
 
 /// Refuses types that a block cannot hold, at compile time.
 ///
-/// The derive does so too, except for generic types.
+/// The derive also refuses such types, except for generic ones.
 ///
 /// ```compile_fail,E0080
 /// # use ancho_collections::{BlobArray, BlobAsset, BlobData};
@@ -186,7 +191,7 @@ pub(super) const fn check_target<T: BlobData>() {
     }
 }
 
-/// Returns whether any bytes are a value of `T`, without padding and pointers.
+/// Returns whether all bit patterns are valid values of `T`, and `T` has no padding and no pointers.
 pub(super) fn is_plain<T: BlobData>() -> bool {
     let mut survey = Survey { plain: true, bytes: 0 };
     T::visit(&mut survey);

@@ -24,7 +24,7 @@ const MAGIC: [u8; 8] = *b"\x89AnchoBl";
 const FORMAT: u8 = 1;
 const BYTE_ORDER: u8 = if cfg!(target_endian = "little") { 1 } else { 2 };
 
-/// Start of the block.
+/// Size of the header in bytes. The block begins after it.
 pub(super) const HEADER: usize = 48;
 
 /// Reason for refusing a header.

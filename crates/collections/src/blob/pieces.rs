@@ -85,8 +85,8 @@ impl Pieces {
         Ok(Placed { piece: Some((self.list.len() - 1) as u32), count })
     }
 
-    /// Lends a value, and finds the field that the closure picks. Returns `None` if it picks no
-    /// field of the value.
+    /// Calls the closure with a value, and returns the key of the field that the closure returns.
+    /// Returns `None` if the closure does not return a field of the value.
     ///
     /// # Safety
     ///
@@ -154,7 +154,7 @@ pub(super) const MAX_SIZE: usize = u32::MAX as usize;
 /// pointer. The root is the first piece.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Piece {
-    /// Its position in the bytes of the builder.
+    /// The position of the piece in the bytes of the builder.
     pub(super) start: usize,
     pub(super) size: usize,
     pub(super) align: usize,
@@ -163,7 +163,7 @@ pub(super) struct Piece {
 /// Contents of a field.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Link {
-    /// The piece it leads to; `None` if it was filled with nothing.
+    /// The piece that the field leads to, or `None` if the field was filled with nothing.
     pub(super) target: Option<u32>,
     /// The length of an array or a text; `None` for a pointer.
     pub(super) length: Option<u32>,
@@ -179,7 +179,7 @@ pub(super) struct Layout {
     pub(super) size: usize,
 }
 
-/// Reason why there is no such order.
+/// The reason why the pieces cannot be laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LayoutFault {
     TooLarge,
@@ -257,8 +257,9 @@ pub(super) unsafe fn copy_into<T: BlobData>(value: T, to: *mut u8) {
     T::visit(&mut Copy { from: (&raw const value).cast(), to });
 }
 
-/// The value, and its destination. Both are valid for the size of the visited type: this is
-/// private, and passed only to implementations of `BlobData`, which report their type.
+/// A visitor that copies a value to its destination. Both addresses are valid for the size of the
+/// visited type, because the visitor is private, and is passed only to implementations of
+/// `BlobData`, which report their type.
 struct Copy {
     from: *const u8,
     to: *mut u8,
@@ -274,7 +275,8 @@ impl Copy {
     }
 
     fn part<T: BlobData>(&self, offset: usize) {
-        // SAFETY: the offset of a part of the value, by the contract of `BlobData`.
+        // SAFETY: the offset is that of a part of the value, by the contract of `BlobData`, and
+        // both addresses are valid for the whole value.
         let (from, to) = unsafe { (self.from.add(offset), self.to.add(offset)) };
         T::visit(&mut Self { from, to });
     }

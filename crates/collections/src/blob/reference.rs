@@ -38,11 +38,11 @@ use std::marker::PhantomData;
 #[repr(C)]
 pub struct BlobAssetReference<T> {
     pub(super) index: u32,
-    /// From 1; 0 in null.
+    /// The generation of the asset's slot, from 1 on. 0 in a null reference.
     pub(super) generation: u32,
-    /// From 1; 0 in null.
+    /// The number of the store, from 1 on. 0 in a null reference.
     pub(super) store: u32,
-    /// The lower half of the content hash; 0 in null.
+    /// The lower half of the content hash. 0 in a null reference.
     pub(super) content: u32,
     asset: PhantomData<fn() -> T>,
 }
@@ -113,8 +113,7 @@ impl<T> BlobAssetReference<T> {
         (self.content as u128) << 96 | (self.store as u128) << 64 | slot
     }
 
-    /// Makes a reference from the number that [`to_bits`](Self::to_bits) returned, in the same run of
-    /// the program.
+    /// Creates a reference from the number that [`to_bits`](Self::to_bits) returned, in the same run of the program.
     ///
     /// Any number is allowed: if it leads to no asset, or to one of another type, the store returns
     /// an error.

@@ -12,10 +12,10 @@ use super::data::{BlobData, BlobVisitor, check_target};
 
 /// An array in a blob, read as a slice.
 ///
-/// It is an offset and a length; its elements are later in the same blob. A new one is empty;
-/// [`BlobBuilder::array`](crate::BlobBuilder::array) fills it. One with elements exists only in a
-/// blob: it can be read there, but neither moved, copied, swapped nor changed. To keep the elements
-/// without the blob, copy them with `to_vec`.
+/// An array is an offset and a length. Its elements are later in the same blob. A new array is
+/// empty, and [`BlobBuilder::array`](crate::BlobBuilder::array) fills it. An array with elements
+/// exists only in a blob: it can be read there, but not moved, copied, swapped or changed. To keep
+/// the elements without the blob, copy them with `to_vec`.
 ///
 /// Elements are not zero-sized. An array of a zero-sized type, such as a struct without fields,
 /// does not compile as part of a blob.
@@ -33,7 +33,7 @@ use super::data::{BlobData, BlobVisitor, check_target};
 /// ```
 #[repr(C)]
 pub struct BlobArray<T> {
-    /// From this field to the first element; 0 if the array is empty.
+    /// Distance in bytes from this field to the first element, or 0 if the array is empty.
     offset: u32,
     length: u32,
     elements: PhantomData<T>,
@@ -49,7 +49,7 @@ unsafe impl<T: BlobData> BlobData for BlobArray<T> {
 }
 
 impl<T> BlobArray<T> {
-    /// Makes an empty array, to be filled by the builder.
+    /// Creates an empty array, to be filled by the builder.
     ///
     /// # Examples
     ///
@@ -127,9 +127,9 @@ impl<T: Hash> Hash for BlobArray<T> {
 
 /// A text in a blob, read as a `str`.
 ///
-/// A new one is empty; [`BlobBuilder::string`](crate::BlobBuilder::string) fills it. As with
-/// [`BlobArray`], one with text exists only in a blob. To keep the text without the blob, copy it
-/// with `to_string`.
+/// A new `BlobString` is empty, and [`BlobBuilder::string`](crate::BlobBuilder::string) fills it.
+/// As with [`BlobArray`], a `BlobString` with text exists only in a blob. To keep the text without
+/// the blob, copy it with `to_string`.
 ///
 /// # Examples
 ///
@@ -145,7 +145,8 @@ impl<T: Hash> Hash for BlobArray<T> {
 #[derive(Default)]
 #[repr(transparent)]
 pub struct BlobString {
-    /// UTF-8. Never lent as an array, since the builder could then fill it with other bytes.
+    /// The text as UTF-8 bytes. The array is never lent, because the builder could then fill it
+    /// with other bytes.
     bytes: BlobArray<u8>,
 }
 
@@ -158,7 +159,7 @@ unsafe impl BlobData for BlobString {
 }
 
 impl BlobString {
-    /// Makes an empty text, to be filled by the builder.
+    /// Creates an empty text, to be filled by the builder.
     ///
     /// # Examples
     ///
@@ -223,9 +224,9 @@ impl Hash for BlobString {
 
 /// A pointer to one value in the same blob, or null.
 ///
-/// A new one is null; [`BlobBuilder::pointer`](crate::BlobBuilder::pointer) sets its value. As with
-/// [`BlobArray`](crate::BlobArray), one with a value exists only in a blob. Several pointers can
-/// share a value, but cycles are refused.
+/// A new pointer is null, and [`BlobBuilder::pointer`](crate::BlobBuilder::pointer) sets its value.
+/// As with [`BlobArray`](crate::BlobArray), a pointer with a value exists only in a blob. Several
+/// pointers can share a value, but cycles are refused.
 ///
 /// # Examples
 ///
@@ -240,7 +241,7 @@ impl Hash for BlobString {
 /// ```
 #[repr(C)]
 pub struct BlobPtr<T> {
-    /// From this field to the value; 0 if null.
+    /// Distance in bytes from this field to the value, or 0 if the pointer is null.
     offset: u32,
     value: PhantomData<T>,
 }
@@ -255,7 +256,7 @@ unsafe impl<T: BlobData> BlobData for BlobPtr<T> {
 }
 
 impl<T> BlobPtr<T> {
-    /// Makes a null pointer, to be filled by the builder.
+    /// Creates a null pointer, to be filled by the builder.
     ///
     /// # Examples
     ///

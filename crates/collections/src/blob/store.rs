@@ -21,8 +21,8 @@ use super::reference::BlobAssetReference;
 /// [`remove`](Self::remove) subtracts one. At zero the asset is disposed of, and references to it
 /// return an error.
 ///
-/// Jobs and other threads read through a [`BlobReader`], which keeps alive the state of the store
-/// at the time the reader was made.
+/// Jobs and other threads read through a [`BlobReader`], which keeps alive the state of the store at the time the reader was
+/// created.
 ///
 /// # Determinism
 ///
@@ -42,10 +42,10 @@ use super::reference::BlobAssetReference;
 /// assert!(refused.to_string().starts_with("A0040: the blob asset `f64` was disposed"));
 /// ```
 pub struct BlobStore {
-    /// Shared with the readers; copied on change while there are any.
+    /// The slots, shared with readers. A change copies the table while readers exist.
     table: Arc<Table>,
-    /// Number of inserts minus removes of each slot's asset. Not in the table, so that changes of a
-    /// count do not copy it.
+    /// Number of inserts minus removes of each slot's asset. The counts are not in the table, so that changes of a count do not
+    /// copy the table.
     counts: Vec<u64>,
     /// Slots that can be used again, the last first.
     free: Vec<u32>,
@@ -55,11 +55,11 @@ pub struct BlobStore {
 }
 
 impl BlobStore {
-    /// Makes an empty store.
+    /// Creates an empty store.
     ///
     /// # Panics
     ///
-    /// Panics if the program has made 4,294,967,295 stores.
+    /// Panics if the program has created 4,294,967,295 stores.
     ///
     /// # Examples
     ///
@@ -84,8 +84,8 @@ impl BlobStore {
     ///
     /// # Complexity
     ///
-    /// The first change after a [`reader`](Self::reader) was made copies the table, which has one
-    /// entry for each asset, if the reader still exists.
+    /// The first change after a [`reader`](Self::reader) was created copies the table, which has one entry for each asset, if the
+    /// reader still exists.
     ///
     /// # Examples
     ///
@@ -135,8 +135,7 @@ impl BlobStore {
     ///
     /// # Complexity
     ///
-    /// The first change after a [`reader`](Self::reader) was made copies the table, as for
-    /// [`insert`](Self::insert).
+    /// The first change after a [`reader`](Self::reader) was created copies the table, as for [`insert`](Self::insert).
     ///
     /// # Examples
     ///
@@ -280,8 +279,8 @@ impl fmt::Debug for BlobStore {
 
 /// A snapshot of a [`BlobStore`](crate::BlobStore), for jobs and other threads.
 ///
-/// Making and cloning it costs one reference count, and it can be sent and shared. Assets inserted
-/// later are not in it, and assets removed later stay in it.
+/// Creating or cloning a reader costs one increment of a reference count. A reader can be sent to other threads and shared.
+/// Assets that are inserted later are not in the reader, and assets that are removed later stay in it.
 ///
 /// # Examples
 ///
@@ -310,8 +309,8 @@ impl BlobReader {
     ///
     /// # Errors
     ///
-    /// Returns an error if the asset was removed before the reader was made, or if the reference is
-    /// null, of another store or of another type.
+    /// Returns an error if the asset was removed before the reader was created, or if the reference is null, of another store or
+    /// of another type.
     ///
     /// # Examples
     ///
@@ -469,8 +468,8 @@ impl Table {
         self.reference(index)
     }
 
-    /// Takes the asset out of a slot, and returns whether the slot can be used again. After its
-    /// last generation it cannot, since references of the first would lead to it.
+    /// Removes the asset from a slot, and returns whether the slot can be used again. A slot that has reached the highest
+    /// generation cannot, because old references would lead to the next asset.
     fn clear(&mut self, index: u32) -> bool {
         let slot = &mut self.slots[index as usize];
         *slot = Slot::empty(slot.generation.saturating_add(1));

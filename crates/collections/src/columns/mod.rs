@@ -36,7 +36,7 @@ pub struct Columns<R: Row> {
 }
 
 impl<R: Row> Columns<R> {
-    /// Makes an empty table, without allocating.
+    /// Creates an empty table, without allocating.
     ///
     /// # Examples
     ///
@@ -47,7 +47,7 @@ impl<R: Row> Columns<R> {
         Self::new_in(&Allocator::PERSISTENT)
     }
 
-    /// Makes an empty table that uses the allocator.
+    /// Creates an empty table that uses the allocator.
     ///
     /// # Examples
     ///
@@ -83,7 +83,7 @@ impl<R: Row> Columns<R> {
         self.len() == 0
     }
 
-    /// Returns the capacity, in rows, including the existing ones.
+    /// Returns the number of rows that fit without reallocation, including the existing rows.
     ///
     /// # Examples
     ///
@@ -96,11 +96,11 @@ impl<R: Row> Columns<R> {
         R::capacity(&self.storage)
     }
 
-    /// Makes room for `additional` more rows.
+    /// Reserves room for `additional` more rows.
     ///
     /// # Errors
     ///
-    /// Returns an error if there is no memory for them. The rows are unchanged.
+    /// Returns an error if there is no memory. The rows are unchanged.
     ///
     /// # Examples
     ///
@@ -124,11 +124,11 @@ impl<R: Row> Columns<R> {
         Err(no_room_for(grown))
     }
 
-    /// Makes room for `additional` more rows.
+    /// Reserves room for `additional` more rows.
     ///
     /// # Panics
     ///
-    /// Panics with code A0017 if there is no memory for them.
+    /// Panics with code A0017 if there is no memory.
     ///
     /// # Examples
     ///
@@ -165,7 +165,7 @@ impl<R: Row> Columns<R> {
     ///
     /// # Panics
     ///
-    /// Panics with code A0017 if the table has to grow and there is no memory for it.
+    /// Panics with code A0017 if the table has to grow and there is no memory.
     ///
     /// # Examples
     ///

@@ -34,7 +34,7 @@ use crate::native::{Container, Growable, Native};
 pub type NativeColumns<R> = Native<Columns<R>>;
 
 mod alias {
-    /// Used only for its name.
+    /// A type that is used only for its name in messages.
     pub(super) struct NativeColumns<R>(std::marker::PhantomData<R>);
 }
 
@@ -96,8 +96,8 @@ pub struct ColumnsWrite<'a, R: Row> {
     columns: &'a mut Guarded<Columns<R>>,
 }
 
-// SAFETY: declares that it reads the columns, holds their block, and views them shared; several
-// threads may do so, since the storage is `Sync`.
+// SAFETY: the token declares that it reads the columns, and holds their block. The views are shared references, which several
+// threads may have, since the storage is `Sync`.
 unsafe impl<R: Row<Storage: Sync>> JobData for ColumnsRead<'_, R> {
     type Held = Held<Columns<R>>;
     type Whole<'v> = R::Slices<'v>;
@@ -146,8 +146,8 @@ unsafe impl<R: Row<Storage: Sync>> ParallelJobData for ColumnsRead<'_, R> {
     }
 }
 
-// SAFETY: declares write access to the columns, which it borrows mutably, holds their block, and
-// views all of them in one single job.
+// SAFETY: the token declares that it writes the columns, which it borrows mutably, and holds their block. The only view of all
+// columns is that of a single job.
 unsafe impl<R: Row> JobData for ColumnsWrite<'_, R> {
     type Held = Held<Columns<R>>;
     type Whole<'v> = R::SlicesMut<'v>;
@@ -202,8 +202,8 @@ unsafe impl<R: Row> ParallelJobData for ColumnsWrite<'_, R> {
         if batch.range.end > length {
             too_short(batch.range.start, batch.range.end, length, held.label());
         }
-        // SAFETY: inside the columns. No other job uses them, since the declared access passed the
-        // check, and no other batch has one of these indices.
+        // SAFETY: the range is inside the columns. No other job uses them, since the declared access passed the check, and no
+        // other batch has one of these indices.
         unsafe { R::part_mut(storage, batch.range.clone()) }
     }
 

@@ -34,7 +34,7 @@ pub unsafe trait Row: Sized + Send + 'static {
     #[doc(hidden)]
     fn storage_in(allocator: &Allocator) -> Self::Storage;
 
-    /// Makes room for `additional` more elements in every column, or in none; returns whether it
+    /// Reserves room for `additional` more elements in every column, or in none. Returns whether it
     /// succeeded. The columns may then differ in their capacity, but never in their length.
     #[doc(hidden)]
     fn try_reserve_exact(storage: &mut Self::Storage, additional: usize) -> bool;
@@ -90,7 +90,8 @@ pub unsafe trait Row: Sized + Send + 'static {
 /// Implements [`Row`] for tuples.
 macro_rules! rows {
     ($(($first:ident 0 $(, $part:ident $place:tt)*)),+ $(,)?) => {$(
-        // SAFETY: each part is of its own column, and of the same range.
+        // SAFETY: every method changes all columns alike, even if it panics, and `part_mut` returns
+        // the same range of each column.
         unsafe impl<$first: Send + 'static $(, $part: Send + 'static)*> Row for ($first, $($part,)*) {
             type Storage = (RawVec<$first, LineAligned>, $(RawVec<$part, LineAligned>,)*);
             type Slices<'v> = (&'v [$first], $(&'v [$part],)*);
@@ -207,7 +208,7 @@ fn shrink_column<T>(column: &mut RawVec<T, LineAligned>) {
     }
 }
 
-/// Shortens a column when it is dropped.
+/// A guard that shortens a column when the guard is dropped.
 struct Shortened<'s, T>(&'s mut RawVec<T, LineAligned>, usize);
 
 impl<T> Drop for Shortened<'_, T> {

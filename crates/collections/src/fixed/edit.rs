@@ -75,8 +75,8 @@ impl<const N: usize> FixedString<N> {
     ///
     /// # Errors
     ///
-    /// Returns [`Format`](FixedStringError::Format) if the format is invalid, with the reason and the
-    /// position. [`Overflow`](FixedStringError::Overflow) if there is no room for the result.
+    /// Returns [`Format`](FixedStringError::Format) if the format is invalid, with the reason and the position. Returns
+    /// [`Overflow`](FixedStringError::Overflow) if there is no room for the result.
     ///
     /// # Examples
     ///
@@ -182,7 +182,7 @@ impl<const N: usize> FixedString<N> {
 
     /// Replaces every occurrence of a text by another one, or none if the result does not fit.
     ///
-    /// Finds the same occurrences as `str::replace`, which makes a `String` instead.
+    /// Finds the same occurrences as `str::replace`, which returns a `String` instead.
     ///
     /// # Errors
     ///
@@ -297,19 +297,19 @@ impl<const N: usize> FixedString<N> {
     }
 }
 
-/// Writes each piece whole or not at all; a `write!` of several may keep the first ones.
+/// Each piece of text is written completely or not at all. A `write!` of several pieces may keep the first ones.
 impl<const N: usize> Write for FixedString<N> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         self.push_str(text).map_err(|_| fmt::Error)
     }
 }
 
-/// Appends to a string in pieces, and removes them again unless all fit.
+/// A guard that appends pieces of text to a string, and keeps them only if all of them fit.
 ///
-/// It does so on drop, and thus also if a `Display` panics.
+/// Pieces that are not kept are removed on drop, even if a `Display` panics.
 struct Appender<'a, const N: usize> {
     string: &'a mut FixedString<N>,
-    /// Length of the string that is kept.
+    /// Length to which the string is truncated on drop.
     kept: usize,
     /// Length with all pieces, which may exceed the capacity.
     needed: usize,
@@ -384,8 +384,7 @@ const MAX_ARGUMENTS: usize = 10;
 
 /// Writes a format, with the arguments in place of `{0}` to `{9}`, and one brace for two.
 ///
-/// An error may come after a part was written. The caller removes it, so the format is read only
-/// once.
+/// If an error occurs after a part was written, the caller removes that part. So the format is read only once.
 fn write_format(
     out: &mut dyn Write,
     format: &str,

@@ -27,14 +27,14 @@ pub enum FixedStringError {
     Overflow {
         /// Capacity of the string in bytes.
         capacity: usize,
-        /// Capacity it would have needed.
+        /// Capacity that the string would need.
         needed: usize,
     },
     /// The text was cut to fit, between two code points.
     Truncation {
-        /// Number of its bytes that the string holds now.
+        /// Number of bytes of the text that the string holds now.
         kept: usize,
-        /// Its length in bytes.
+        /// Length of the text in bytes.
         len: usize,
     },
     /// The bytes are not UTF-8.

@@ -105,7 +105,7 @@ impl<T: Copy, const N: usize> FixedList<T, N> {
     /// ```
     pub const CAPACITY: usize = RawList::<T, N>::CAPACITY;
 
-    /// Makes an empty list.
+    /// Creates an empty list.
     ///
     /// # Examples
     ///
@@ -461,7 +461,7 @@ impl<T: Copy, const N: usize> FixedList<T, N> {
     /// assert_eq!(list, [2, 4]);
     /// ```
     pub fn retain(&mut self, mut keep: impl FnMut(&T) -> bool) {
-        /// Closes the gap after the kept elements, also if `keep` panics.
+        /// Closes the gap after the kept elements, even if `keep` panics.
         struct Gap<'l, T: Copy, const N: usize> {
             list: &'l mut FixedList<T, N>,
             kept: usize,
@@ -676,7 +676,7 @@ fn bad_range<T: Copy, const N: usize>(range: &Range<usize>, len: usize) -> ! {
     )
 }
 
-/// Iterator of the elements of a [`FixedList`], by value.
+/// Iterator over the elements of a [`FixedList`], by value.
 ///
 /// # Examples
 ///

@@ -10,19 +10,19 @@ use std::str::FromStr;
 use super::error::FixedStringError;
 use super::raw::RawText;
 
-/// A text of up to 29 bytes in a value of 32.
+/// A text of up to 29 bytes, in a value of 32 bytes.
 #[doc(alias = "FixedString32Bytes")]
 pub type FixedString32 = FixedString<32>;
-/// A text of up to 61 bytes in a value of 64.
+/// A text of up to 61 bytes, in a value of 64 bytes.
 #[doc(alias = "FixedString64Bytes")]
 pub type FixedString64 = FixedString<64>;
-/// A text of up to 125 bytes in a value of 128.
+/// A text of up to 125 bytes, in a value of 128 bytes.
 #[doc(alias = "FixedString128Bytes")]
 pub type FixedString128 = FixedString<128>;
-/// A text of up to 509 bytes in a value of 512.
+/// A text of up to 509 bytes, in a value of 512 bytes.
 #[doc(alias = "FixedString512Bytes")]
 pub type FixedString512 = FixedString<512>;
-/// A text of up to 4093 bytes in a value of 4096.
+/// A text of up to 4093 bytes, in a value of 4096 bytes.
 #[doc(alias = "FixedString4096Bytes")]
 pub type FixedString4096 = FixedString<4096>;
 
@@ -85,7 +85,7 @@ impl<const N: usize> FixedString<N> {
     /// ```
     pub const CAPACITY: usize = RawText::<N>::CAPACITY;
 
-    /// Makes an empty string.
+    /// Creates an empty string.
     ///
     /// # Examples
     ///
@@ -97,7 +97,7 @@ impl<const N: usize> FixedString<N> {
         Self { raw: RawText::new() }
     }
 
-    /// Makes a string from a text that is expected to fit, such as a literal.
+    /// Creates a string from a text that is expected to fit, such as a literal.
     ///
     /// In a constant, a text that does not fit is a compile error. For a text of unknown length,
     /// use `try_from`, or [`from_truncated`](Self::from_truncated).
@@ -132,7 +132,7 @@ impl<const N: usize> FixedString<N> {
         }
     }
 
-    /// Makes a string from the part of the text that fits, cut between two code points.
+    /// Creates a string from the part of the text that fits, cut between two code points.
     ///
     /// [`copy_from_truncated`](Self::copy_from_truncated) also returns whether the text was cut.
     ///
@@ -182,7 +182,7 @@ impl<const N: usize> FixedString<N> {
         }
     }
 
-    /// Makes a string from UTF-8 bytes.
+    /// Creates a string from UTF-8 bytes.
     ///
     /// # Errors
     ///
@@ -203,7 +203,7 @@ impl<const N: usize> FixedString<N> {
         Self::try_from(str::from_utf8(bytes)?)
     }
 
-    /// Makes a string from all its bytes, as returned by [`raw_bytes`](Self::raw_bytes).
+    /// Creates a string from all its bytes, as returned by [`raw_bytes`](Self::raw_bytes).
     ///
     /// They are checked, so they may come from a file or from another machine.
     ///

@@ -20,7 +20,7 @@ impl<K: Hash + Eq, V, S: BuildHasher> Map<K, V, S> {
     ///
     /// # Panics
     ///
-    /// Panics with code A0017 if the map has to grow and there is no memory for it.
+    /// Panics with code A0017 if the map has to grow and there is no memory.
     ///
     /// # Examples
     ///
@@ -49,7 +49,7 @@ impl<K: Hash + Eq, V, S: BuildHasher> Map<K, V, S> {
     ///
     /// # Panics
     ///
-    /// Panics with code A0017 if the map has to grow and there is no memory for it.
+    /// Panics with code A0017 if the map has to grow and there is no memory.
     ///
     /// # Examples
     ///
@@ -77,7 +77,7 @@ impl<K: Hash + Eq, V, S: BuildHasher> Map<K, V, S> {
     ///
     /// # Panics
     ///
-    /// Panics with code A0017 if the map has to grow and there is no memory for it.
+    /// Panics with code A0017 if the map has to grow and there is no memory.
     ///
     /// # Examples
     ///
@@ -103,7 +103,7 @@ impl<K: Hash + Eq, V, S: BuildHasher> Map<K, V, S> {
     ///
     /// # Panics
     ///
-    /// Panics with code A0017 if the map has to grow and there is no memory for it.
+    /// Panics with code A0017 if the map has to grow and there is no memory.
     ///
     /// # Examples
     ///

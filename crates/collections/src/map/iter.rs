@@ -7,7 +7,7 @@ use hashbrown::hash_table;
 
 use crate::allocator::Allocator;
 
-/// Iterator of the pairs of a [`Map`](crate::Map).
+/// Iterator over the pairs of a [`Map`](crate::Map).
 ///
 /// # Examples
 ///
@@ -18,7 +18,7 @@ use crate::allocator::Allocator;
 #[must_use = "iterators are lazy and do nothing unless consumed"]
 pub struct MapIter<'a, K, V>(pub(super) hash_table::Iter<'a, (K, V)>);
 
-/// Iterator of the pairs of a [`Map`](crate::Map), with mutable values.
+/// Iterator over the pairs of a [`Map`](crate::Map), with mutable values.
 ///
 /// # Examples
 ///
@@ -29,7 +29,7 @@ pub struct MapIter<'a, K, V>(pub(super) hash_table::Iter<'a, (K, V)>);
 #[must_use = "iterators are lazy and do nothing unless consumed"]
 pub struct MapIterMut<'a, K, V>(pub(super) hash_table::IterMut<'a, (K, V)>);
 
-/// Iterator of the pairs of a [`Map`](crate::Map), by value.
+/// Iterator over the pairs of a [`Map`](crate::Map), by value.
 ///
 /// # Examples
 ///

@@ -97,7 +97,7 @@ where
 }
 
 impl<K: Hash + Eq, V, S: BuildHasher> Map<K, V, S> {
-    /// Adds the pairs of the batches. Messages call them `what`.
+    /// Adds the pairs of all batches to the map. `what` is the name of the pairs in messages.
     pub(crate) fn settle_lanes(&mut self, container: ContainerLabel, what: &str) {
         let before = self.table.pairs.len();
         let room = self.table.capacity() - before;
@@ -137,13 +137,13 @@ fn settle_lane<K: Hash + Eq, V, S: BuildHasher>(
     }
 }
 
-/// Pairs that come after the table is full.
+/// The pairs of a job that are added after the table is full.
 struct Late<'m, K, V> {
     /// The overflow, which may hold pairs of earlier jobs.
     pairs: &'m mut Vec<(K, V)>,
     /// Number of pairs from this job.
     kept: usize,
-    /// The hashes and indices of those pairs.
+    /// The hashes of the pairs from this job, and their indices in `pairs`.
     hashes: HashTable<(u64, usize)>,
 }
 

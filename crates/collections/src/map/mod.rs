@@ -84,7 +84,7 @@ pub type NativeHashMap<K, V, S = FixedState> = Native<Map<K, V, S>>;
 labelled_as!(Map<K, V; S>, NativeHashMap);
 
 impl<K, V> Map<K, V> {
-    /// Makes an empty map, without allocating.
+    /// Creates an empty map, without allocating.
     ///
     /// # Examples
     ///
@@ -95,7 +95,7 @@ impl<K, V> Map<K, V> {
         Self::with(KeyTable::new_in(FixedState::with_seed(0), Allocator::PERSISTENT))
     }
 
-    /// Makes an empty map that uses the allocator.
+    /// Creates an empty map that uses the allocator.
     ///
     /// # Examples
     ///
@@ -107,11 +107,11 @@ impl<K, V> Map<K, V> {
         Self::with_hasher_in(FixedState::default(), allocator)
     }
 
-    /// Makes an empty map with room for at least `capacity` keys.
+    /// Creates an empty map with room for at least `capacity` keys.
     ///
     /// # Panics
     ///
-    /// Panics with code A0017 if there is no memory for them.
+    /// Panics with code A0017 if there is no memory.
     ///
     /// # Examples
     ///
@@ -123,11 +123,11 @@ impl<K, V> Map<K, V> {
         Self::with_capacity_in(capacity, &Allocator::PERSISTENT)
     }
 
-    /// Makes an empty map with room for at least `capacity` keys, in the allocator's memory.
+    /// Creates an empty map with room for at least `capacity` keys, in the allocator's memory.
     ///
     /// # Panics
     ///
-    /// Panics with code A0017 if there is no memory for them.
+    /// Panics with code A0017 if there is no memory.
     ///
     /// # Examples
     ///
@@ -144,7 +144,7 @@ impl<K, V> Map<K, V> {
 }
 
 impl<K, V, S> Map<K, V, S> {
-    /// Makes an empty map with the given hasher, without allocating.
+    /// Creates an empty map with the given hasher, without allocating.
     ///
     /// # Examples
     ///
@@ -159,7 +159,7 @@ impl<K, V, S> Map<K, V, S> {
         Self::with_hasher_in(hasher, &Allocator::PERSISTENT)
     }
 
-    /// Makes an empty map with the given hasher, that uses the allocator.
+    /// Creates an empty map with the given hasher, that uses the allocator.
     ///
     /// # Examples
     ///
@@ -197,7 +197,7 @@ impl<K, V, S> Map<K, V, S> {
         self.table.pairs.is_empty()
     }
 
-    /// Returns the capacity, in keys, including the existing ones.
+    /// Returns the number of keys that fit without reallocation, including the existing keys.
     ///
     /// It is the requested capacity rounded up to the next table size, and removing does not lower
     /// it.
@@ -250,7 +250,7 @@ impl<K, V, S> Map<K, V, S> {
         self.table.pairs.clear();
     }
 
-    /// Takes out the elements of parallel writers that did not fit, in order.
+    /// Removes and returns the elements of parallel writers that did not fit, in order.
     ///
     /// # Examples
     ///
@@ -276,12 +276,11 @@ impl<K, V, S> Map<K, V, S> {
 }
 
 impl<K: Hash + Eq, V, S: BuildHasher> Map<K, V, S> {
-    /// Makes room for at least `capacity` keys, and frees the memory beyond that.
+    /// Sets the capacity to `capacity` keys, rounded up to the next table size, and frees the memory beyond that.
     ///
     /// # Errors
     ///
-    /// Returns an error, and changes nothing, if there are more keys already (A0016), or if there
-    /// is no memory for that (A0017).
+    /// Returns an error, and changes nothing, if there are more keys already (A0016), or if there is no memory (A0017).
     ///
     /// # Examples
     ///
@@ -317,11 +316,11 @@ impl<K: Hash + Eq, V, S: BuildHasher> Map<K, V, S> {
         self.overflow.shrink_to_fit();
     }
 
-    /// Makes room for `additional` more keys.
+    /// Reserves room for `additional` more keys.
     ///
     /// # Errors
     ///
-    /// Returns an error, and changes nothing, if there is no memory for them.
+    /// Returns an error, and changes nothing, if there is no memory.
     ///
     /// # Examples
     ///
@@ -335,11 +334,11 @@ impl<K: Hash + Eq, V, S: BuildHasher> Map<K, V, S> {
         self.table.try_reserve(additional)
     }
 
-    /// Makes room for `additional` more keys.
+    /// Reserves room for `additional` more keys.
     ///
     /// # Panics
     ///
-    /// Panics with code A0017 if there is no memory for them.
+    /// Panics with code A0017 if there is no memory.
     ///
     /// # Examples
     ///

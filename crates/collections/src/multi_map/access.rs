@@ -13,7 +13,7 @@ impl<K: Hash + Eq, V, S: BuildHasher> MultiMap<K, V, S> {
     ///
     /// # Panics
     ///
-    /// Panics with code A0017 if the map has to grow and there is no memory for it.
+    /// Panics with code A0017 if the map has to grow and there is no memory.
     ///
     /// # Examples
     ///
@@ -35,7 +35,7 @@ impl<K: Hash + Eq, V, S: BuildHasher> MultiMap<K, V, S> {
         self.nodes.append(&mut head.chain, value);
     }
 
-    /// Makes room for a value, and for its key if that is new.
+    /// Reserves room for a value, and for its key if that is new.
     #[cold]
     #[inline(never)]
     #[track_caller]

@@ -13,8 +13,8 @@ use hashbrown::hash_table;
 use super::Head;
 use super::nodes::{Chain, NIL, Node, Nodes};
 
-/// Iterator of the values of one key of a [`MultiMap`](crate::MultiMap), in the order in which they
-/// were added.
+/// Iterator over the values of one key of a [`MultiMap`](crate::MultiMap), in the order in which
+/// they were added.
 ///
 /// # Examples
 ///
@@ -31,7 +31,7 @@ pub struct MultiMapValues<'a, V> {
     left: u32,
 }
 
-/// Iterator of the values of one key of a [`MultiMap`](crate::MultiMap), mutably.
+/// Iterator over the values of one key of a [`MultiMap`](crate::MultiMap), mutably.
 ///
 /// # Examples
 ///
@@ -47,11 +47,11 @@ pub struct MultiMapValuesMut<'a, V> {
     length: usize,
     next: u32,
     left: u32,
-    /// The vector is borrowed as a whole.
+    /// The mutable borrow of all nodes.
     lifetime: PhantomData<&'a mut [Node<V>]>,
 }
 
-/// Iterator of all values of a [`MultiMap`](crate::MultiMap), key by key.
+/// Iterator over all values of a [`MultiMap`](crate::MultiMap), key by key.
 ///
 /// # Examples
 ///
@@ -126,11 +126,12 @@ impl<'a, V> Iterator for MultiMapValuesMut<'a, V> {
     }
 }
 
-// SAFETY: it is a mutable borrow of the nodes, which may be sent if the values may.
+// SAFETY: a `MultiMapValuesMut` is a mutable borrow of the nodes, which are `Send` if the values
+// are.
 unsafe impl<V: Send> Send for MultiMapValuesMut<'_, V> {}
 
-// SAFETY: it is a mutable borrow of the nodes; a shared reference to it provides no access to a
-// value.
+// SAFETY: a `MultiMapValuesMut` is a mutable borrow of the nodes, and a shared reference to it
+// provides no access to a value.
 unsafe impl<V: Sync> Sync for MultiMapValuesMut<'_, V> {}
 
 impl<'a, K, V> MultiMapIter<'a, K, V> {

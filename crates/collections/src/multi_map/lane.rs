@@ -121,15 +121,15 @@ where
 /// Memory that is kept between jobs.
 pub(super) struct Waiting<V> {
     groups: Vec<Group>,
-    /// The values, with the number of their group.
+    /// The values, each with the number of its group.
     values: Vec<(u32, V)>,
 }
 
 /// The values of one key that a job has added.
 pub(super) struct Group {
-    /// Place of the next value; `NIL` while they are counted, and after that if the key is gone.
+    /// Place of the next value of the group. `NIL` while the values are counted, and afterwards if the key was lost.
     pub(super) next: u32,
-    /// End of the places of the group, exclusive. While they are counted, it is their number.
+    /// End of the group's places, exclusive. While the values are counted, their number.
     pub(super) end: u32,
 }
 
@@ -144,7 +144,7 @@ impl<V> Waiting<V> {
     }
 }
 
-/// Adds values: some to the places of removed ones, and the others on drop, also during a panic.
+/// Adds the values of a job. The first ones get the places of removed values. The others are added on drop, even during a panic.
 struct Grouping<'m, K, V, S> {
     heads: &'m mut KeyTable<K, Head, S>,
     nodes: &'m mut Nodes<V>,
@@ -157,7 +157,7 @@ impl<K: Hash + Eq, V, S: BuildHasher> Grouping<'_, K, V, S> {
         self.nodes.capacity() - self.nodes.len() - self.waiting.values.len()
     }
 
-    /// Takes values, for which the caller made room.
+    /// Adds values, for which the caller has reserved room.
     fn extend(&mut self, mut pairs: impl ExactSizeIterator<Item = HashedPair<K, V>>) {
         while self.nodes.has_gaps()
             && let Some(HashedPair { hash, key, value }) = pairs.next()

@@ -60,9 +60,9 @@ pub struct MultiMap<K, V, S = FixedState> {
 /// The values of a key.
 #[derive(Clone)]
 struct Head {
-    /// Never empty, except while a job's values are added.
+    /// The chain of the key's values. It is never empty, except while a job's values are added.
     chain: Chain,
-    /// Its number among the keys to which a job is adding values, or [`NIL`].
+    /// The number of the key among those to which a job is adding values, or [`NIL`].
     group: u32,
 }
 
@@ -98,7 +98,7 @@ pub type NativeMultiHashMap<K, V, S = FixedState> = Native<MultiMap<K, V, S>>;
 labelled_as!(MultiMap<K, V; S>, NativeMultiHashMap);
 
 impl<K, V> MultiMap<K, V> {
-    /// Makes an empty map, without allocating.
+    /// Creates an empty map, without allocating.
     ///
     /// # Examples
     ///
@@ -112,7 +112,7 @@ impl<K, V> MultiMap<K, V> {
         )
     }
 
-    /// Makes an empty map that uses the allocator.
+    /// Creates an empty map that uses the allocator.
     ///
     /// # Examples
     ///
@@ -124,11 +124,11 @@ impl<K, V> MultiMap<K, V> {
         Self::with_hasher_in(FixedState::default(), allocator)
     }
 
-    /// Makes an empty map with room for `capacity` values, each of a different key.
+    /// Creates an empty map with room for `capacity` values, each of a different key.
     ///
     /// # Panics
     ///
-    /// Panics with code A0017 if there is no memory for them.
+    /// Panics with code A0017 if there is no memory.
     ///
     /// # Examples
     ///
@@ -140,12 +140,11 @@ impl<K, V> MultiMap<K, V> {
         Self::with_capacity_in(capacity, &Allocator::PERSISTENT)
     }
 
-    /// Makes an empty map with room for `capacity` values, each of a different key, in the
-    /// allocator's memory.
+    /// Creates an empty map with room for `capacity` values, each of a different key, in the allocator's memory.
     ///
     /// # Panics
     ///
-    /// Panics with code A0017 if there is no memory for them.
+    /// Panics with code A0017 if there is no memory.
     ///
     /// # Examples
     ///
@@ -163,7 +162,7 @@ impl<K, V> MultiMap<K, V> {
 }
 
 impl<K, V, S> MultiMap<K, V, S> {
-    /// Makes an empty map with the given hasher, without allocating.
+    /// Creates an empty map with the given hasher, without allocating.
     ///
     /// # Examples
     ///
@@ -178,7 +177,7 @@ impl<K, V, S> MultiMap<K, V, S> {
         Self::with_hasher_in(hasher, &Allocator::PERSISTENT)
     }
 
-    /// Makes an empty map with the given hasher, that uses the allocator.
+    /// Creates an empty map with the given hasher, that uses the allocator.
     ///
     /// # Examples
     ///
@@ -216,7 +215,7 @@ impl<K, V, S> MultiMap<K, V, S> {
         self.len() == 0
     }
 
-    /// Returns the capacity, in values, including the existing ones.
+    /// Returns the number of values that fit without reallocation, including the existing values.
     ///
     /// # Examples
     ///
@@ -263,7 +262,7 @@ impl<K, V, S> MultiMap<K, V, S> {
         self.heads.pairs.clear();
     }
 
-    /// Takes out the elements of parallel writers that did not fit, in order.
+    /// Removes and returns the elements of parallel writers that did not fit, in order.
     ///
     /// # Examples
     ///
@@ -289,13 +288,12 @@ impl<K, V, S> MultiMap<K, V, S> {
 }
 
 impl<K: Hash + Eq, V, S: BuildHasher> MultiMap<K, V, S> {
-    /// Makes room for exactly `capacity` values, each of a different key. The values of each key
-    /// are then contiguous, if the capacity decreased.
+    /// Sets the capacity to exactly `capacity` values, each of a different key. The values of each key are then contiguous, if
+    /// the capacity decreased.
     ///
     /// # Errors
     ///
-    /// Returns an error, and changes nothing, if there are more values already (A0016), or if there
-    /// is no memory for that (A0017).
+    /// Returns an error, and changes nothing, if there are more values already (A0016), or if there is no memory (A0017).
     ///
     /// # Examples
     ///
@@ -350,11 +348,11 @@ impl<K: Hash + Eq, V, S: BuildHasher> MultiMap<K, V, S> {
         self.overflow.shrink_to_fit();
     }
 
-    /// Makes room for `additional` more values, each of a new key.
+    /// Reserves room for `additional` more values, each of a new key.
     ///
     /// # Errors
     ///
-    /// Returns an error, and changes nothing, if there is no memory for them.
+    /// Returns an error, and changes nothing, if there is no memory.
     ///
     /// # Examples
     ///
@@ -369,11 +367,11 @@ impl<K: Hash + Eq, V, S: BuildHasher> MultiMap<K, V, S> {
         self.nodes.try_reserve(additional)
     }
 
-    /// Makes room for `additional` more values, each of a new key.
+    /// Reserves room for `additional` more values, each of a new key.
     ///
     /// # Panics
     ///
-    /// Panics with code A0017 if there is no memory for them.
+    /// Panics with code A0017 if there is no memory.
     ///
     /// # Examples
     ///

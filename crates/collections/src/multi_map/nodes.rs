@@ -9,7 +9,7 @@ use super::lane::Group;
 use crate::allocator::Allocator;
 use crate::error::AllocationError;
 
-/// The link of a last node.
+/// The link of the last node of a chain.
 pub(super) const NIL: u32 = u32::MAX;
 
 /// Maximum number of nodes that can be distinguished from [`NIL`]. No more memory than that is ever
@@ -18,7 +18,7 @@ const MAX: usize = NIL as usize;
 
 pub(super) struct Nodes<V> {
     nodes: RawVec<Node<V>, Allocator>,
-    /// The first of the nodes without a value, which are linked too.
+    /// The first node without a value. The nodes without a value are linked, too.
     free: u32,
     free_count: usize,
 }
@@ -63,7 +63,7 @@ impl<V> Nodes<V> {
         self.free == NIL && self.nodes.len() == self.nodes.capacity()
     }
 
-    /// Makes room for `additional` more values, with spare capacity.
+    /// Reserves room for `additional` more values, with spare capacity.
     pub(super) fn try_reserve(&mut self, additional: usize) -> Result<(), AllocationError> {
         let needed = self.len().saturating_add(additional);
         if needed <= self.capacity() {
@@ -73,7 +73,7 @@ impl<V> Nodes<V> {
         self.try_reserve_exact(needed.max(doubled).max(4) - self.len())
     }
 
-    /// Makes room for `additional` more values.
+    /// Reserves room for `additional` more values.
     pub(super) fn try_reserve_exact(&mut self, additional: usize) -> Result<(), AllocationError> {
         let elements = self.len().saturating_add(additional);
         let more = elements.saturating_sub(self.nodes.len());
@@ -172,7 +172,7 @@ impl<V> Nodes<V> {
 
     /// Drops the values of a chain that no key leads to any more.
     pub(super) fn discard(&mut self, chain: Chain) {
-        /// Continues if dropping a value panics.
+        /// A guard that drops the remaining values if dropping one panics.
         struct Rest<'m, V>(&'m mut Nodes<V>, u32);
 
         impl<V> Rest<'_, V> {

@@ -206,9 +206,9 @@ labelled_as!(Stream, NativeStream);
 /// Position of the values of a lane.
 #[derive(Clone, Copy, Default)]
 struct Span {
-    /// In bytes.
+    /// Position of the lane's first value, in bytes.
     start: usize,
-    /// In bytes.
+    /// Length of the lane's values and their sizes, in bytes.
     length: usize,
     /// Number of values.
     count: usize,
@@ -216,11 +216,11 @@ struct Span {
 }
 
 impl Stream {
-    /// Makes a stream with `lanes` lanes.
+    /// Creates a stream with `lanes` lanes.
     ///
     /// # Panics
     ///
-    /// Panics with code A0017 if there is no memory for them.
+    /// Panics with code A0017 if there is no memory.
     ///
     /// # Examples
     ///
@@ -232,11 +232,11 @@ impl Stream {
         Self::new_in(lanes, &Allocator::PERSISTENT)
     }
 
-    /// Makes a stream with `lanes` lanes, in the allocator's memory.
+    /// Creates a stream with `lanes` lanes, in the allocator's memory.
     ///
     /// # Panics
     ///
-    /// Panics with code A0017 if there is no memory for them.
+    /// Panics with code A0017 if there is no memory.
     ///
     /// # Examples
     ///
@@ -266,7 +266,7 @@ impl Stream {
     ///
     /// # Complexity
     ///
-    /// Its cost is linear in the number of lanes.
+    /// Linear in the number of lanes.
     ///
     /// # Examples
     ///
@@ -302,8 +302,8 @@ impl Stream {
         self.bytes.allocator()
     }
 
-    /// Returns the capacity, in bytes, including the existing ones. A value takes its own bytes,
-    /// and four more for its size.
+    /// Returns the number of bytes that fit without reallocation, including the existing bytes. A value takes its own bytes, and
+    /// four more for its size.
     ///
     /// # Examples
     ///
@@ -316,12 +316,11 @@ impl Stream {
         self.bytes.capacity()
     }
 
-    /// Makes room for `additional` more bytes. A value takes its own bytes, and four more for its
-    /// size.
+    /// Reserves room for `additional` more bytes. A value takes its own bytes, and four more for its size.
     ///
     /// # Errors
     ///
-    /// Returns an error, and changes nothing, if there is no memory for them.
+    /// Returns an error, and changes nothing, if there is no memory.
     ///
     /// # Examples
     ///
@@ -335,12 +334,11 @@ impl Stream {
         self.bytes.try_reserve(additional)
     }
 
-    /// Makes room for `additional` more bytes. A value takes its own bytes, and four more for its
-    /// size.
+    /// Reserves room for `additional` more bytes. A value takes its own bytes, and four more for its size.
     ///
     /// # Panics
     ///
-    /// Panics with code A0017 if there is no memory for them.
+    /// Panics with code A0017 if there is no memory.
     ///
     /// # Examples
     ///
@@ -461,7 +459,7 @@ impl Stream {
     ///
     /// # Panics
     ///
-    /// Panics with code A0017 if there is no memory for them.
+    /// Panics with code A0017 if there is no memory.
     ///
     /// # Examples
     ///
@@ -515,7 +513,7 @@ impl fmt::Debug for Stream {
 }
 
 impl Native<Stream> {
-    /// Makes a stream with `lanes` lanes. See [`Stream::new`].
+    /// Creates a stream with `lanes` lanes. See [`Stream::new`].
     ///
     /// # Examples
     ///
@@ -527,7 +525,7 @@ impl Native<Stream> {
         Self::of(Stream::new(lanes))
     }
 
-    /// Makes a stream with `lanes` lanes, in the allocator's memory. See [`Stream::new_in`].
+    /// Creates a stream with `lanes` lanes, in the allocator's memory. See [`Stream::new_in`].
     ///
     /// # Examples
     ///
@@ -566,12 +564,12 @@ pub enum StreamError {
     },
     /// All values of the lane were read.
     NothingLeft {
-        /// The lane.
+        /// The index of the lane.
         lane: usize,
     },
     /// The next value has another size.
     OtherSize {
-        /// The lane.
+        /// The index of the lane.
         lane: usize,
         /// The size of the value that was written, in bytes.
         written: usize,
@@ -580,7 +578,7 @@ pub enum StreamError {
     },
     /// Not all values of the lane were read.
     NotAllRead {
-        /// The lane.
+        /// The index of the lane.
         lane: usize,
         /// Number of values that were not read.
         left: usize,

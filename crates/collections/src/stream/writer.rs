@@ -40,7 +40,7 @@ impl<'a> LaneWriter<'a> {
     ///
     /// # Panics
     ///
-    /// Panics with code A0017 if there is no memory for it.
+    /// Panics with code A0017 if there is no memory.
     ///
     /// # Examples
     ///
@@ -118,7 +118,7 @@ pub struct StreamWriter<'v> {
 pub(super) struct BatchLanes {
     /// The lane of the first span.
     first: usize,
-    /// Position of its lanes in the batch's bytes.
+    /// Positions of the batch's lanes in its bytes.
     spans: Vec<Span>,
     bytes: List<u8>,
     begun: usize,

@@ -183,7 +183,7 @@ impl<T: BufferElement> Index<usize> for BufferAccessor<'_, T> {
 
     /// # Panics
     ///
-    /// If the row does not exist.
+    /// Panics if the row does not exist.
     fn index(&self, row: usize) -> &[T] {
         self.get(row).unwrap_or_else(|| panic!("there is no row {row} among {}", self.len()))
     }

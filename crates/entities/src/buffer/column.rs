@@ -386,7 +386,7 @@ impl Header {
     ///
     /// # Panics
     ///
-    /// With A0068 if a block cannot be that large. In that case the buffer is unchanged.
+    /// Panics with A0068 if a block cannot be that large. In that case the buffer is unchanged.
     ///
     /// # Safety
     ///
@@ -435,7 +435,7 @@ impl Header {
     ///
     /// # Panics
     ///
-    /// With A0068 if `needed` exceeds the maximum. In that case the buffer is unchanged.
+    /// Panics with A0068 if `needed` exceeds the maximum. In that case the buffer is unchanged.
     ///
     /// # Safety
     ///

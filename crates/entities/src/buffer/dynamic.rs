@@ -99,7 +99,7 @@ impl<'w, T, S: BufferElement> DynamicBuffer<'w, T, S> {
         self.end = End { first: self.first(), len, capacity };
     }
 
-    /// Returns the cached end.
+    /// Returns the [cached copy](End) of the buffer's end.
     #[inline(always)]
     pub(super) fn end(&mut self) -> &mut End<T> {
         &mut self.end
@@ -173,7 +173,7 @@ impl<'w, T, S: BufferElement> DynamicBuffer<'w, T, S> {
     ///
     /// # Panics
     ///
-    /// With A0067 if the buffer has more than `capacity` elements. With A0068 if `capacity` exceeds the maximum.
+    /// Panics with A0067 if the buffer has more than `capacity` elements. Panics with A0068 if `capacity` exceeds the maximum.
     ///
     /// # Examples
     ///
@@ -208,7 +208,7 @@ impl<'w, T, S: BufferElement> DynamicBuffer<'w, T, S> {
     ///
     /// # Panics
     ///
-    /// With A0068 if the required capacity exceeds the maximum.
+    /// Panics with A0068 if the required capacity exceeds the maximum.
     ///
     /// # Examples
     ///
@@ -393,7 +393,7 @@ impl<T, S: BufferElement> DynamicBuffer<'_, T, S> {
     ///
     /// # Panics
     ///
-    /// With A0068 if the buffer already has `u32::MAX` elements.
+    /// Panics with A0068 if the buffer already has `u32::MAX` elements.
     ///
     /// # Examples
     ///
@@ -453,8 +453,8 @@ impl<T, S: BufferElement> DynamicBuffer<'_, T, S> {
     ///
     /// # Panics
     ///
-    /// With A0066 if the index is greater than the length. With A0068 if the buffer already has `u32::MAX` elements. In both
-    /// cases the element is dropped, and the buffer is unchanged.
+    /// Panics with A0066 if the index is greater than the length. Panics with A0068 if the buffer already has `u32::MAX`
+    /// elements. In both cases the element is dropped, and the buffer is unchanged.
     ///
     /// # Examples
     ///
@@ -489,7 +489,7 @@ impl<T, S: BufferElement> DynamicBuffer<'_, T, S> {
     ///
     /// # Panics
     ///
-    /// With A0066 if the index is out of bounds.
+    /// Panics with A0066 if the index is out of bounds.
     ///
     /// # Examples
     ///
@@ -524,7 +524,7 @@ impl<T, S: BufferElement> DynamicBuffer<'_, T, S> {
     ///
     /// # Panics
     ///
-    /// With A0066 if the index is out of bounds.
+    /// Panics with A0066 if the index is out of bounds.
     ///
     /// # Examples
     ///
@@ -559,7 +559,7 @@ impl<T, S: BufferElement> DynamicBuffer<'_, T, S> {
     ///
     /// # Panics
     ///
-    /// With A0066 if the range is out of bounds.
+    /// Panics with A0066 if the range is out of bounds.
     ///
     /// # Examples
     ///
@@ -587,7 +587,7 @@ impl<T, S: BufferElement> DynamicBuffer<'_, T, S> {
     ///
     /// # Panics
     ///
-    /// With A0066 if the range is out of bounds.
+    /// Panics with A0066 if the range is out of bounds.
     #[track_caller]
     pub fn swap_remove_range(&mut self, range: impl RangeBounds<usize>) {
         let (start, end) = check_range::<S>(&range, self.len());
@@ -688,7 +688,7 @@ impl<T, S: BufferElement> DynamicBuffer<'_, T, S> {
     ///
     /// # Panics
     ///
-    /// With A0068 if `len` exceeds the maximum.
+    /// Panics with A0068 if `len` exceeds the maximum.
     ///
     /// # Examples
     ///
@@ -717,7 +717,7 @@ impl<T, S: BufferElement> DynamicBuffer<'_, T, S> {
     ///
     /// # Panics
     ///
-    /// With A0068 if `len` exceeds the maximum. If the function panics, its earlier results remain in the buffer.
+    /// Panics with A0068 if `len` exceeds the maximum. If the function panics, its earlier results remain in the buffer.
     ///
     /// # Examples
     ///
@@ -742,7 +742,8 @@ impl<T, S: BufferElement> DynamicBuffer<'_, T, S> {
     ///
     /// # Panics
     ///
-    /// With A0068 if the new length exceeds the maximum. If cloning an element panics, the earlier clones remain in the buffer.
+    /// Panics with A0068 if the new length exceeds the maximum. If cloning an element panics, the earlier clones remain in the
+    /// buffer.
     ///
     /// # Examples
     ///
@@ -769,8 +770,8 @@ impl<T, S: BufferElement> DynamicBuffer<'_, T, S> {
     ///
     /// # Panics
     ///
-    /// With A0068 if the new length exceeds the maximum. In that case the buffer is unchanged. If cloning an element panics, the
-    /// earlier clones remain in the buffer.
+    /// Panics with A0068 if the new length exceeds the maximum. In that case the buffer is unchanged. If cloning an element
+    /// panics, the earlier clones remain in the buffer.
     ///
     /// # Examples
     ///

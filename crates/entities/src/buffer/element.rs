@@ -122,7 +122,7 @@ impl ComponentType {
     ///
     /// # Panics
     ///
-    /// With A0062 if another type has the same name.
+    /// Panics with A0062 if another type has the same name.
     ///
     /// # Examples
     ///
@@ -187,7 +187,7 @@ pub(super) fn refuse<S: BufferElement>(misuse: &BufferMisuse, len: usize) -> ! {
 ///
 /// # Panics
 ///
-/// With A0066 if the range is out of bounds.
+/// Panics with A0066 if the range is out of bounds.
 #[track_caller]
 pub(super) fn check_range<S: BufferElement>(
     range: &impl RangeBounds<usize>,

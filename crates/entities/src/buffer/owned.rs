@@ -202,7 +202,7 @@ impl<T> Default for Buffer<T> {
 impl<T> From<Vec<T>> for Buffer<T> {
     /// # Panics
     ///
-    /// With A0068 if there are more than `u32::MAX` elements.
+    /// Panics with A0068 if there are more than `u32::MAX` elements.
     #[track_caller]
     fn from(elements: Vec<T>) -> Self {
         const MOST: usize = u32::MAX as usize;

@@ -32,7 +32,7 @@ impl CommandRecorder {
     ///
     /// # Panics
     ///
-    /// At playback, if the query is invalid: see [`EntityManager::query_mut`](crate::EntityManager::query_mut).
+    /// Playback panics if the query is invalid: see [`EntityManager::query_mut`](crate::EntityManager::query_mut).
     ///
     /// # Examples
     ///
@@ -62,8 +62,8 @@ impl CommandRecorder {
 
 /// Commands for many entities: see [`CommandRecorder::batch`].
 ///
-/// If playback refuses an entity, no entity is changed. There are two exceptions, in which the entities before the refused one are
-/// changed: memory is missing, or a strict world refuses an entity that is named twice.
+/// If playback refuses an entity, no entity is changed. There are two exceptions, in which the entities before the refused one
+/// are changed: there is no memory, or a strict world refuses an entity that is named twice.
 ///
 /// Structural changes of the matches of a query reorder its rows: see [`Query::to_entities`](crate::Query::to_entities).
 ///
@@ -95,7 +95,7 @@ pub struct BatchCommands<'r> {
 }
 
 impl BatchCommands<'_> {
-    /// Destroys the entities.
+    /// Despawns the entities.
     ///
     /// Reorders query results at playback: see [`Query::to_entities`](crate::Query::to_entities).
     ///

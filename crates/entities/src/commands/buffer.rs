@@ -35,7 +35,7 @@ use crate::placeholder::BufferStamps;
 /// commands before it are applied, and those after it are not. Afterwards the buffer cannot be used until it is
 /// [cleared](Self::clear), which keeps its memory.
 ///
-/// Unity's `EntityCommandBuffer`.
+/// This is Unity's `EntityCommandBuffer`.
 ///
 /// # Determinism
 ///
@@ -156,7 +156,7 @@ impl EntityCommandBuffer {
     ///
     /// # Errors
     ///
-    /// If an incomplete job records in the buffer (A0003), or the buffer was played (A0080).
+    /// Returns an error if an incomplete job records in the buffer (A0003), or the buffer was played (A0080).
     ///
     /// # Examples
     ///
@@ -262,7 +262,7 @@ impl EntityCommandBuffer {
     ///
     /// Playing a disabled buffer changes neither the world nor the buffer: the buffer can be enabled again and played. A
     /// [`CommandPoint`](crate::CommandPoint) skips a disabled buffer and discards its commands. [`clear`](Self::clear) drops the
-    /// commands and enables the buffer again. Unity's `ShouldPlayback`.
+    /// commands and enables the buffer again. This is Unity's `ShouldPlayback`.
     ///
     /// # Examples
     ///
@@ -299,7 +299,7 @@ impl EntityCommandBuffer {
     ///
     /// # Errors
     ///
-    /// If an incomplete job records in the buffer (A0003).
+    /// Returns an error if an incomplete job records in the buffer (A0003).
     ///
     /// # Examples
     ///
@@ -391,8 +391,8 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// If an incomplete job records in the buffer (A0003), or if the buffer was played (A0080), is reusable (A0085), or has ids of
-    /// another world (A0082).
+    /// Returns an error if an incomplete job records in the buffer (A0003), or if the buffer was played (A0080), is reusable
+    /// (A0085), or has ids of another world (A0082).
     ///
     /// # Examples
     ///
@@ -482,17 +482,17 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// If a command fails (A0078), if an incomplete job records in the buffer (A0003), or if the buffer was played (A0080) or has
-    /// ids of another world (A0082).
+    /// Returns an error if a command fails (A0078), if an incomplete job records in the buffer (A0003), or if the buffer was
+    /// played (A0080) or has ids of another world (A0082).
     ///
     /// A command that fails changes nothing, even if it is for several entities. There are three exceptions, which may be applied
-    /// in part: functions, commands for several entities if memory is missing, and slices that name an entity twice in a strict
+    /// in part: functions, commands for several entities if there is no memory, and slices that name an entity twice in a strict
     /// world.
     ///
     /// # Panics
     ///
-    /// If user code panics, such as `clone` or `drop` of a component. The commands before the panic are applied. If `drop` panics,
-    /// some commands after it may be applied too.
+    /// Panics if user code panics, such as `clone` or `drop` of a component. The commands before the panic are applied. If `drop`
+    /// panics, some commands after it may be applied too.
     ///
     /// # Determinism
     ///

@@ -59,7 +59,7 @@ pub enum CommandError {
     Stopped(Box<PlaybackStopped>),
 }
 
-/// Failed command of a buffer, and the cause: see [`CommandError`].
+/// The failed command of a buffer, and the cause of the failure. See [`CommandError`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlaybackStopped {
     buffer: ContainerLabel,
@@ -69,7 +69,7 @@ pub struct PlaybackStopped {
     stopped: StoppedAt,
 }
 
-/// Failed command, and the cause.
+/// The failed command, and the cause of the failure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct StoppedAt {
     /// Position in the order of playback, starting at 1.

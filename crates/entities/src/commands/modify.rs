@@ -18,7 +18,7 @@ use crate::set::ComponentSet;
 use crate::storage::{SetOperation, StagingArena};
 
 impl CommandRecorder {
-    /// Destroys an entity. See [`EntityManager::despawn`](crate::EntityManager::despawn).
+    /// Despawns an entity. See [`EntityManager::despawn`](crate::EntityManager::despawn).
     ///
     /// Reorders query results at playback: see [`Query::to_entities`](crate::Query::to_entities).
     ///

@@ -374,7 +374,7 @@ impl<'l> Playback<'l> {
 /// Result of applying a coalesced batch.
 enum BatchOutcome {
     Applied,
-    /// Nothing was applied, because memory is missing.
+    /// Nothing was applied, because there is no memory.
     Refused,
     Panicked(Panic),
 }

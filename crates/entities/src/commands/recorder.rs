@@ -34,8 +34,8 @@ pub struct CommandRecorder {
     pub(super) lane: u32,
     /// Number of entities that the commands create.
     pub(super) created: u32,
-    /// Reserved ids of created entities, in order of creation. Null for entities without a reserved id. Entities after the last
-    /// element have none either.
+    /// Reserved ids of created entities, in order of creation. Null for entities without a reserved id. The list may be shorter
+    /// than the list of created entities: the last entities then have no reserved id.
     pub(super) ids: Vec<Entity>,
     /// Sort keys, each with the index of the first run that has it. Runs before the first element have [`NO_KEY`].
     pub(super) keys: Vec<(usize, u64)>,
@@ -164,7 +164,7 @@ pub(super) fn too_many_entities() -> ! {
 ///
 /// As a parameter of a system, it records commands that are applied right after the system has run, so that the next system sees
 /// their effect. If the system fails, its commands are discarded. [`CommandsAt`](crate::CommandsAt) records commands that are
-/// applied at a later point, and records in jobs. Unity's `PostUpdateCommands`.
+/// applied at a later point, and records in jobs. This is Unity's `PostUpdateCommands`.
 ///
 /// # Examples
 ///
@@ -210,7 +210,7 @@ impl<'w> Commands<'w> {
     ///
     /// # Panics
     ///
-    /// In the cases of [`CommandRecorder::spawn`].
+    /// Panics in the cases of [`CommandRecorder::spawn`].
     ///
     /// # Examples
     ///
@@ -242,7 +242,7 @@ impl<'w> Commands<'w> {
     ///
     /// # Panics
     ///
-    /// In the cases of [`CommandRecorder::spawn`].
+    /// Panics in the cases of [`CommandRecorder::spawn`].
     ///
     /// # Examples
     ///
@@ -269,7 +269,7 @@ impl<'w> Commands<'w> {
     ///
     /// # Panics
     ///
-    /// In the cases of [`CommandRecorder::spawn`].
+    /// Panics in the cases of [`CommandRecorder::spawn`].
     ///
     /// # Examples
     ///
@@ -300,7 +300,7 @@ impl<'w> Commands<'w> {
     ///
     /// # Panics
     ///
-    /// In the cases of [`CommandRecorder::spawn`].
+    /// Panics in the cases of [`CommandRecorder::spawn`].
     #[track_caller]
     pub fn create(&mut self, archetype: Archetype) -> Entity {
         self.recorder.create(archetype);
@@ -311,7 +311,7 @@ impl<'w> Commands<'w> {
     ///
     /// # Panics
     ///
-    /// In the cases of [`CommandRecorder::spawn`].
+    /// Panics in the cases of [`CommandRecorder::spawn`].
     #[track_caller]
     pub fn create_many(&mut self, archetype: Archetype, count: usize) -> &[Entity] {
         self.recorder.create_many(archetype, count);
@@ -322,7 +322,7 @@ impl<'w> Commands<'w> {
     ///
     /// # Panics
     ///
-    /// In the cases of [`CommandRecorder::spawn`].
+    /// Panics in the cases of [`CommandRecorder::spawn`].
     ///
     /// # Examples
     ///
@@ -350,7 +350,7 @@ impl<'w> Commands<'w> {
     ///
     /// # Panics
     ///
-    /// In the cases of [`CommandRecorder::spawn`].
+    /// Panics in the cases of [`CommandRecorder::spawn`].
     #[track_caller]
     pub fn instantiate_many(&mut self, source: Entity, count: usize) -> &[Entity] {
         self.recorder.instantiate_many(source, count);

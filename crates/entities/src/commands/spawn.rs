@@ -20,7 +20,7 @@ impl CommandRecorder {
     ///
     /// # Panics
     ///
-    /// With A0083 if the commands of a lane create more than sixteen million entities before the buffer is played.
+    /// Panics with A0083 if the commands of a lane create more than sixteen million entities before the buffer is played.
     // Always inlined: a call would copy the set once more.
     #[inline(always)]
     #[track_caller]
@@ -35,7 +35,7 @@ impl CommandRecorder {
     ///
     /// # Panics
     ///
-    /// In the cases of [`spawn`](Self::spawn).
+    /// Panics in the cases of [`spawn`](Self::spawn).
     ///
     /// # Examples
     ///
@@ -66,7 +66,7 @@ impl CommandRecorder {
     ///
     /// # Panics
     ///
-    /// In the cases of [`spawn`](Self::spawn).
+    /// Panics in the cases of [`spawn`](Self::spawn).
     ///
     /// # Examples
     ///
@@ -103,7 +103,7 @@ impl CommandRecorder {
     ///
     /// # Panics
     ///
-    /// In the cases of [`spawn`](Self::spawn).
+    /// Panics in the cases of [`spawn`](Self::spawn).
     ///
     /// # Examples
     ///
@@ -131,7 +131,7 @@ impl CommandRecorder {
     ///
     /// # Panics
     ///
-    /// In the cases of [`spawn`](Self::spawn).
+    /// Panics in the cases of [`spawn`](Self::spawn).
     #[track_caller]
     pub fn create_many(&mut self, archetype: Archetype, count: usize) -> Placeholders {
         let created = self.take_placeholders(count);
@@ -144,7 +144,7 @@ impl CommandRecorder {
     ///
     /// # Panics
     ///
-    /// In the cases of [`spawn`](Self::spawn).
+    /// Panics in the cases of [`spawn`](Self::spawn).
     ///
     /// # Examples
     ///
@@ -173,7 +173,7 @@ impl CommandRecorder {
     ///
     /// # Panics
     ///
-    /// In the cases of [`spawn`](Self::spawn).
+    /// Panics in the cases of [`spawn`](Self::spawn).
     #[track_caller]
     pub fn instantiate_many(&mut self, source: Entity, count: usize) -> Placeholders {
         let created = self.take_placeholders(count);

@@ -185,11 +185,12 @@ impl<'l> RunCursor<'l> {
         }
         let step = self.peek()?.next - self.position;
         let position = self.position + step * (self.left - 1);
-        // SAFETY: all commands have the same distance, so the last one of them is at this position.
+        // SAFETY: the commands of the run are at equal distances, so its last command is at this position. The cursor borrows the
+        // memory.
         unsafe { command_at(self.vtable, self.data, position) }.target()
     }
 
-    /// Tests whether all commands of the run have the same distance.
+    /// Tests whether the commands of the run are at equal distances.
     fn is_evenly_spaced(self) -> bool {
         self.vtable.size != CommandVTable::LISTED && self.vtable.align <= align_of::<Entity>()
     }

@@ -621,7 +621,8 @@ pub(super) fn stage_in_arena<S: ComponentSet>(arena: &mut StagingArena, set: S) 
     // SAFETY: the arena has room for a set at this address.
     unsafe { values.cast::<S>().write(set) };
     let owner = if needs_drop::<S>() {
-        // SAFETY: a set was written at this address.
+        // SAFETY: a set of type `S` was just written at this address, in this arena, and nothing else owns it. `drop_set::<S>`
+        // drops it.
         ValueOwner::StagingArena(unsafe { arena.drop_later_by(drop_set::<S>, values) })
     } else {
         ValueOwner::Nobody

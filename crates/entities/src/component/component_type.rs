@@ -32,7 +32,7 @@ impl ComponentType {
     ///
     /// # Panics
     ///
-    /// With A0062 if another type has the same name.
+    /// Panics with A0062 if another type has the same name.
     ///
     /// # Examples
     ///
@@ -57,7 +57,7 @@ impl ComponentType {
     ///
     /// # Errors
     ///
-    /// If another type has the same name, or the layout is invalid.
+    /// Returns an error if another type has the same name, or the layout is invalid.
     pub fn register(runtime: RuntimeType) -> Result<Self, RegisterError> {
         registry::register_runtime(runtime).map(Self)
     }

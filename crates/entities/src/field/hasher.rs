@@ -332,7 +332,8 @@ pub(crate) enum Stream {
 }
 
 impl Stream {
-    /// Returns the relation for a type that consists of a value of each, one after the other.
+    /// Returns the relation for a type whose values consist of a part with the relation `self`, followed by a part with the
+    /// relation `other`.
     pub(super) const fn and(self, other: Self) -> Self {
         match (self, other) {
             (Self::Nothing, stream) | (stream, Self::Nothing) => stream,

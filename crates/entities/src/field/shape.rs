@@ -57,7 +57,7 @@ impl Shape {
     ///
     /// # Panics
     ///
-    /// If a field is outside of the type. In a constant, this is a compile error.
+    /// Panics if a field is outside of the type. In a constant, this is a compile error.
     ///
     /// # Examples
     ///
@@ -86,7 +86,7 @@ impl Shape {
     ///
     /// # Panics
     ///
-    /// If a field is outside of the type.
+    /// Panics if a field is outside of the type.
     ///
     /// # Examples
     ///

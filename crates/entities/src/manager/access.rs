@@ -23,7 +23,7 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// If the entity does not exist, or lacks the component.
+    /// Returns an error if the entity does not exist, or lacks the component.
     ///
     /// # Examples
     ///
@@ -61,7 +61,8 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// If the entity does not exist, or lacks the component. If the memory is shared with a fork and a copy cannot be allocated.
+    /// Returns an error if the entity does not exist, or lacks the component. Also returns an error if the memory is shared with
+    /// a fork and a copy cannot be allocated.
     ///
     /// # Examples
     ///
@@ -163,8 +164,8 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// If the entity does not exist, or lacks one of the components. In that case no component is replaced. If the memory is
-    /// shared with a fork and a copy cannot be allocated.
+    /// Returns an error if the entity does not exist, or lacks one of the components. In that case no component is replaced. Also
+    /// returns an error if the memory is shared with a fork and a copy cannot be allocated.
     ///
     /// # Examples
     ///
@@ -258,8 +259,8 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// If one of the entities does not exist, or they have different components. If the memory is shared with a fork and a copy
-    /// cannot be allocated.
+    /// Returns an error if one of the entities does not exist, or they have different components. Also returns an error if the
+    /// memory is shared with a fork and a copy cannot be allocated.
     ///
     /// # Examples
     ///
@@ -329,7 +330,7 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// If the entity does not exist, lacks the component, or the bytes cannot be read.
+    /// Returns an error if the entity does not exist, lacks the component, or the bytes cannot be read.
     ///
     /// # Examples
     ///
@@ -356,7 +357,7 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// If the entity does not exist, lacks the component, or the component is not a buffer.
+    /// Returns an error if the entity does not exist, lacks the component, or the component is not a buffer.
     ///
     /// # Examples
     ///
@@ -390,8 +391,8 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// If the entity does not exist or lacks the component, if its bytes cannot be written, or if the number of bytes differs. If
-    /// the memory is shared with a fork and a copy cannot be allocated.
+    /// Returns an error if the entity does not exist or lacks the component, if its bytes cannot be written, or if the number of
+    /// bytes differs. Also returns an error if the memory is shared with a fork and a copy cannot be allocated.
     pub fn set_bytes(
         &mut self,
         entity: Entity,
@@ -413,8 +414,9 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// If the entity does not exist, the bytes cannot be written, or the number of bytes differs. If the entity would be larger
-    /// than a chunk, or there is no memory. In a strict world, if the entity already has the component.
+    /// Returns an error if the entity does not exist, the bytes cannot be written, or the number of bytes differs. Also returns
+    /// an error if the entity would be larger than a chunk, or there is no memory. In a strict world, also returns an error if
+    /// the entity already has the component.
     pub fn add_bytes(
         &mut self,
         entity: Entity,
@@ -443,8 +445,8 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// If the entity does not exist, the entity would be larger than a chunk, or there is no memory. In a strict world, if the
-    /// entity already has the buffer.
+    /// Returns an error if the entity does not exist, the entity would be larger than a chunk, or there is no memory. In a strict
+    /// world, also returns an error if the entity already has the buffer.
     ///
     /// # Complexity
     ///
@@ -479,7 +481,7 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// If the entity does not exist, or lacks the buffer.
+    /// Returns an error if the entity does not exist, or lacks the buffer.
     ///
     /// # Examples
     ///
@@ -505,7 +507,8 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// If the entity does not exist, or lacks the buffer. If the memory is shared with a fork and a copy cannot be allocated.
+    /// Returns an error if the entity does not exist, or lacks the buffer. Also returns an error if the memory is shared with a
+    /// fork and a copy cannot be allocated.
     ///
     /// # Examples
     ///
@@ -568,7 +571,7 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// If the entity does not exist, or lacks the component.
+    /// Returns an error if the entity does not exist, or lacks the component.
     ///
     /// # Examples
     ///
@@ -595,7 +598,7 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// If the entity does not exist, or lacks the component.
+    /// Returns an error if the entity does not exist, or lacks the component.
     ///
     /// # Examples
     ///
@@ -627,7 +630,7 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// If the entity does not exist, or lacks the [chunk component](crate::PerChunk).
+    /// Returns an error if the entity does not exist, or lacks the [chunk component](crate::PerChunk).
     ///
     /// # Examples
     ///
@@ -658,7 +661,8 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// If the entity does not exist, or lacks the [chunk component](crate::PerChunk). The error returns the value.
+    /// Returns an error if the entity does not exist, or lacks the [chunk component](crate::PerChunk). The error returns the
+    /// value.
     ///
     /// # Complexity
     ///
@@ -725,7 +729,7 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// If the entity does not exist, lacks the component, or the component is not enableable.
+    /// Returns an error if the entity does not exist, lacks the component, or the component is not enableable.
     ///
     /// # Complexity
     ///
@@ -874,7 +878,7 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// If the entity does not exist, or lacks the component.
+    /// Returns an error if the entity does not exist, or lacks the component.
     ///
     /// # Examples
     ///
@@ -901,7 +905,7 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// If the entity does not exist, or lacks the component.
+    /// Returns an error if the entity does not exist, or lacks the component.
     pub fn is_type_enabled(&self, entity: Entity, ty: ComponentType) -> Result<bool, EntityError> {
         self.jobs.sync_for_enabled_read(ty);
         let Location { chunk, row } = self.locate(entity)?;

@@ -26,7 +26,7 @@ enum Recent {
 }
 
 impl EntityManager {
-    /// Adds components to an entity, and replaces those that it already has. Returns whether one was added.
+    /// Adds components to an entity, and replaces those that it already has. Returns whether a component was added.
     ///
     /// Reorders query results: see [`Query::to_entities`](crate::Query::to_entities).
     ///
@@ -34,8 +34,9 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// If the entity does not exist, a type occurs twice, the entity would be larger than a chunk, or there is no memory. In a
-    /// strict world, if the entity already has one of the components. The error returns the components.
+    /// Returns an error if the entity does not exist, a type occurs twice, the entity would be larger than a chunk, or there is
+    /// no memory. In a strict world, also returns an error if the entity already has one of the components. The error returns the
+    /// components.
     ///
     /// # Complexity
     ///
@@ -189,7 +190,7 @@ impl EntityManager {
         Ok((location, number, to))
     }
 
-    /// Adds the components that an entity lacks, with their default values. Returns whether one was added.
+    /// Adds the components that an entity lacks, with their default values. Returns whether a component was added.
     ///
     /// Reorders query results: see [`Query::to_entities`](crate::Query::to_entities).
     ///
@@ -262,7 +263,7 @@ impl EntityManager {
         Ok(true)
     }
 
-    /// Removes components from an entity, which need not have all of them. Returns whether one was removed.
+    /// Removes components from an entity, which need not have all of them. Returns whether a component was removed.
     ///
     /// Reorders query results: see [`Query::to_entities`](crate::Query::to_entities).
     ///
@@ -270,7 +271,8 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// If there is no memory. In a strict world, if the entity does not exist, or lacks one of the components.
+    /// Returns an error if there is no memory. In a strict world, also returns an error if the entity does not exist, or lacks
+    /// one of the components.
     ///
     /// # Complexity
     ///
@@ -317,8 +319,8 @@ impl EntityManager {
         self.remove_set(entity, set, Some(TypeId::of::<S>()))
     }
 
-    /// Removes components from an entity, given their types at run time. The entity need not have all of them. Returns whether
-    /// one was removed.
+    /// Removes components from an entity, given their types at run time. The entity need not have all of them. Returns whether a
+    /// component was removed.
     ///
     /// Reorders query results: see [`Query::to_entities`](crate::Query::to_entities).
     ///
@@ -388,7 +390,7 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// If the entity does not exist, it lacks one of the components, a type occurs twice, or there is no memory.
+    /// Returns an error if the entity does not exist, it lacks one of the components, a type occurs twice, or there is no memory.
     ///
     /// # Examples
     ///
@@ -449,8 +451,9 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// If the entity does not exist, or is [only left for cleanup](Self::is_cleanup_only). If the archetype belongs to another
-    /// world, a new component has no default value, or a cleanup component would be dropped. If there is no memory.
+    /// Returns an error if the entity does not exist, or is [only left for cleanup](Self::is_cleanup_only). Also returns an error
+    /// if the archetype belongs to another world, a new component has no default value, or a cleanup component would be dropped.
+    /// Also returns an error if there is no memory.
     ///
     /// # Examples
     ///

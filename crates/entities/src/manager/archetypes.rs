@@ -53,7 +53,7 @@ impl EntityManager {
     ///
     /// # Panics
     ///
-    /// If a type occurs twice, or an entity would be larger than a chunk.
+    /// Panics if a type occurs twice, or an entity would be larger than a chunk.
     ///
     /// # Examples
     ///
@@ -85,7 +85,7 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// If a type occurs twice, or an entity would be larger than a chunk.
+    /// Returns an error if a type occurs twice, or an entity would be larger than a chunk.
     ///
     /// # Examples
     ///
@@ -114,7 +114,7 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// If the entity does not exist.
+    /// Returns an error if the entity does not exist.
     ///
     /// # Examples
     ///
@@ -144,7 +144,7 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// If the archetype belongs to another world.
+    /// Returns an error if the archetype belongs to another world.
     ///
     /// # Examples
     ///
@@ -169,7 +169,7 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// If the archetype belongs to another world.
+    /// Returns an error if the archetype belongs to another world.
     ///
     /// # Examples
     ///
@@ -332,24 +332,28 @@ impl Sets {
     ///
     /// # Errors
     ///
-    /// If a type occurs twice.
+    /// Returns an error if a type occurs twice.
     #[inline]
     pub(crate) fn number_of<S: ComponentSet>(&mut self) -> Result<u32, EntityError> {
         let id = TypeId::of::<S>();
         let place = set_key::<S>() % RECENT;
         match self.recent[place] {
             Some((recent, number)) if recent == id => Ok(number),
-            _ => self.look_up(id, place, |types| S::types(&mut |ty| types.push(ty))),
+            _ => {
+                let types_of = |types: &mut Vec<_>| S::types(&mut |ty| types.push(ty));
+                self.look_up(id, place, types_of).map_err(|error| *error)
+            }
         }
     }
 
+    // The error is boxed, so that the result is returned in registers.
     #[inline(never)]
     fn look_up(
         &mut self,
         id: TypeId,
         place: usize,
         types_of: fn(&mut Vec<ComponentType>),
-    ) -> Result<u32, EntityError> {
+    ) -> Result<u32, Box<EntityError>> {
         let number = match self.by_type.get(&id) {
             Some(&number) => number,
             None => {
@@ -368,7 +372,7 @@ impl Sets {
     ///
     /// # Errors
     ///
-    /// If a type occurs twice.
+    /// Returns an error if a type occurs twice.
     pub(crate) fn number_of_types(&mut self, types: &[ComponentType]) -> Result<u32, EntityError> {
         if let Some(&number) = self.by_types.get(types) {
             return Ok(number);

@@ -279,8 +279,8 @@ impl ArchetypeChunkMut<'_> {
     ///
     /// # Errors
     ///
-    /// If the entities lack the component. The error contains the first entity. If the memory is shared with a fork and a copy
-    /// cannot be allocated.
+    /// Returns an error if the entities lack the component. The error contains the first entity. Also returns an error if the
+    /// memory is shared with a fork and a copy cannot be allocated.
     ///
     /// # Examples
     ///
@@ -461,7 +461,7 @@ impl ArchetypeChunkMut<'_> {
     ///
     /// # Errors
     ///
-    /// If the entities lack the component. The error contains the first entity.
+    /// Returns an error if the entities lack the component. The error contains the first entity.
     ///
     /// # Examples
     ///
@@ -518,7 +518,7 @@ impl ArchetypeChunkMut<'_> {
     ///
     /// # Errors
     ///
-    /// If the chunk lacks the [chunk component](crate::PerChunk). The error contains the first entity.
+    /// Returns an error if the chunk lacks the [chunk component](crate::PerChunk). The error contains the first entity.
     ///
     /// # Examples
     ///
@@ -595,8 +595,8 @@ impl ArchetypeChunkMut<'_> {
     ///
     /// # Errors
     ///
-    /// If the entities lack the buffer. The error contains the first entity. If the memory is shared with a fork and a copy
-    /// cannot be allocated.
+    /// Returns an error if the entities lack the buffer. The error contains the first entity. Also returns an error if the memory
+    /// is shared with a fork and a copy cannot be allocated.
     ///
     /// # Examples
     ///

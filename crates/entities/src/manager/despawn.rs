@@ -18,8 +18,9 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// In a strict world, if the entity does not exist. If the memory is shared with a fork and a copy cannot be allocated, or
-    /// there is no memory to move an entity with cleanup components. In these cases no entity of a group was despawned.
+    /// In a strict world, returns an error if the entity does not exist. Also returns an error if the memory is shared with a
+    /// fork and a copy cannot be allocated, or there is no memory to move an entity with cleanup components. In these cases no
+    /// entity of a group was despawned.
     // Inlined, because a call would take a fifth of the time.
     #[inline(always)]
     #[doc(alias = "DestroyEntity")]
@@ -120,7 +121,7 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// If there are entities with cleanup components, which are kept, and there is no memory to move them.
+    /// Returns an error if there are entities with cleanup components, which are kept, and there is no memory to move them.
     ///
     /// # Determinism
     ///

@@ -41,7 +41,7 @@ impl EntityManager {
     ///
     /// # Panics
     ///
-    /// With A0154 if entities have components of two types with the same stable name.
+    /// Panics with A0154 if entities have components of two types with the same stable name.
     ///
     /// # Examples
     ///
@@ -71,7 +71,8 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// If the memory is shared with a fork and a copy cannot be allocated. In that case no reference was replaced.
+    /// Returns an error if the memory is shared with a fork and a copy cannot be allocated. In that case no reference was
+    /// replaced.
     ///
     /// # Examples
     ///
@@ -121,7 +122,7 @@ impl EntityManager {
     ///
     /// # Panics
     ///
-    /// With A0006 inside a job over these entities.
+    /// Panics with A0006 inside a job over these entities.
     #[track_caller]
     pub(crate) fn complete_detached(&mut self) -> Option<JobFailed> {
         self.complete_jobs_over_detached();
@@ -133,7 +134,7 @@ impl EntityManager {
     ///
     /// # Panics
     ///
-    /// With A0006 inside a job over these entities.
+    /// Panics with A0006 inside a job over these entities.
     #[track_caller]
     pub(crate) fn reattach(&mut self, mut detached: Self) -> Option<JobFailed> {
         // Jobs that were scheduled while the entities were detached are not in the scheduler of the world, so they are completed
@@ -149,17 +150,19 @@ impl EntityManager {
     /// Replaces all entities with those of another world, which keep their ids, components, enabled bits and names. The next ids
     /// are also the same.
     ///
-    /// Both worlds share memory, like a [fork](crate::World::fork) and its world, until one of them writes to it. So the cost for
-    /// a world that repeatedly replaces its entities, as a view or a backup of another world, depends on the changes. Change
-    /// filters match the chunks that differ from the replaced ones. Chunks with [managed](crate::ManagedComponent) or [chunk
-    /// components](crate::PerChunk) are copied each time, and always match. This is Unity's `CopyAndReplaceEntitiesFrom`.
-    /// [Archetypes](crate::Archetype) and commands of this world are invalid afterwards; archetypes of the other world are valid.
+    /// Both worlds share memory, like a [fork](crate::World::fork) and its world, until one of them writes to it. A world that
+    /// repeatedly replaces its entities, as a view or a backup of another world, shares all chunks that have not been written
+    /// between two calls. Change filters match the chunks that differ from the replaced ones. Chunks with
+    /// [managed](crate::ManagedComponent) or [chunk components](crate::PerChunk) are copied each time, and always match. This is
+    /// Unity's `CopyAndReplaceEntitiesFrom`.
+    ///
     /// [Archetypes](crate::Archetype) and recorded commands of this world are invalid afterwards. Archetypes of the other world
-    /// are valid.
+    /// are valid in this world.
+    ///
     /// # Errors
     ///
-    /// With A0130 if the worlds have different chunk sizes or capacity limits. If a component can neither be copied nor cloned,
-    /// or there is no memory. In these cases nothing was replaced.
+    /// Returns A0130 if the worlds have different chunk sizes or capacity limits. Also returns an error if a component can
+    /// neither be copied nor cloned, or there is no memory. In these cases nothing was replaced.
     ///
     /// # Complexity
     ///

@@ -26,8 +26,8 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// If the entity does not exist, or is [only left for cleanup](Self::is_cleanup_only). If one of its components can neither
-    /// be copied nor cloned, or there is no memory.
+    /// Returns an error if the entity does not exist, or is [only left for cleanup](Self::is_cleanup_only). Also returns an error
+    /// if one of its components can neither be copied nor cloned, or there is no memory.
     ///
     /// # Examples
     ///
@@ -101,8 +101,9 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// If one of the entities does not exist, or is [only left for cleanup](Self::is_cleanup_only). If one of their components
-    /// can neither be copied nor cloned, or there is no memory. In these cases, and if a clone panics, nothing was copied.
+    /// Returns an error if one of the entities does not exist, or is [only left for cleanup](Self::is_cleanup_only). Also returns
+    /// an error if one of their components can neither be copied nor cloned, or there is no memory. In these cases, and if a
+    /// clone panics, nothing was copied.
     ///
     /// # Examples
     ///

@@ -325,12 +325,12 @@ impl Jobs {
         // A job that drops its own world can wait neither for itself nor for jobs that depend on it.
         let can_wait = scheduler.begin_drop();
         let is_unused = can_wait || !self.are_live();
-        // Dropping the scheduler waits for all jobs, also inside a job of another world.
+        // Dropping the scheduler waits for all jobs, even inside a job of another world.
         drop(scheduler);
         is_unused
     }
 
-    /// Begins to drop the scheduler. Returns whether its jobs can be completed, also inside a job of another scheduler.
+    /// Begins to drop the scheduler. Returns whether its jobs can be completed, even inside a job of another scheduler.
     pub(crate) fn begin_drop(&self) -> bool {
         self.scheduler.get().is_none_or(JobScheduler::begin_drop)
     }

@@ -154,7 +154,7 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// If the entity does not exist, or there is no memory. In these cases no entity of the group was changed.
+    /// Returns an error if the entity does not exist, or there is no memory. In these cases no entity of the group was changed.
     ///
     /// # Examples
     ///

@@ -61,7 +61,7 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// If the entity does not exist.
+    /// Returns an error if the entity does not exist.
     ///
     /// # Examples
     ///

@@ -25,7 +25,7 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// If the entity does not exist, or lacks the component.
+    /// Returns an error if the entity does not exist, or lacks the component.
     ///
     /// # Examples
     ///
@@ -55,7 +55,7 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// If the entity does not exist, it lacks the component, or there is no memory.
+    /// Returns an error if the entity does not exist, it lacks the component, or there is no memory.
     ///
     /// # Complexity
     ///
@@ -290,7 +290,7 @@ pub(super) fn shared_values_of<S: ComponentSet>(set: &S) -> InlineVec<SharedValu
     values
 }
 
-/// Replacements of shared values. The new values are kept alive while no chunk has them.
+/// The new values that replace shared values. The values are kept alive until chunks have them.
 struct Others<'m> {
     manager: &'m mut EntityManager,
     /// The table and index of each new value, by the table and index of the old value.

@@ -24,8 +24,9 @@ impl EntityManager {
     ///
     /// # Panics
     ///
-    /// If a type occurs twice, the components are larger than a chunk, or there is no memory. [`try_spawn`](Self::try_spawn)
-    /// returns these cases as errors. All methods that create entities panic if there would be more than 2³¹ entities.
+    /// Panics if a type occurs twice, the components are larger than a chunk, or there is no memory.
+    /// [`try_spawn`](Self::try_spawn) returns these cases as errors. All methods that create entities panic if there would be
+    /// more than 2³¹ entities.
     ///
     /// # Examples
     ///
@@ -57,7 +58,7 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// If a type occurs twice, the components are larger than a chunk, or there is no memory.
+    /// Returns an error if a type occurs twice, the components are larger than a chunk, or there is no memory.
     ///
     /// # Examples
     ///
@@ -330,7 +331,8 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// If the columns differ in length, and in the cases of [`try_spawn`](Self::try_spawn). The error returns the columns.
+    /// Returns an error if the columns differ in length, and in the cases of [`try_spawn`](Self::try_spawn). The error returns
+    /// the columns.
     ///
     /// # Examples
     ///
@@ -403,7 +405,7 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// If the archetype belongs to another world, a component has no default value, or there is no memory.
+    /// Returns an error if the archetype belongs to another world, a component has no default value, or there is no memory.
     ///
     /// # Examples
     ///
@@ -543,7 +545,8 @@ pub(crate) const MANY_BYTES: usize = 8 << 20;
 /// The number of chunks that a thread fills at a time.
 const CHUNKS_AT_A_TIME: usize = 4;
 
-/// Sets of components at equal distances in memory. The receiver may move all of them, and reports whether it has.
+/// Sets of components at equal distances in memory. A function that receives the sets may move all of them, and returns whether
+/// it has.
 pub(crate) struct Spaced<S> {
     first: *mut S,
     step: usize,

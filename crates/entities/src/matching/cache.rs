@@ -32,7 +32,7 @@ pub(crate) struct QueryCache {
 #[derive(Default)]
 struct Known {
     by_type: HashMap<Key, NonNull<QueryState>, FixedState>,
-    /// The states. Each pointer comes from a leaked box, which is freed when `Known` is dropped.
+    /// The query states, by plan. Each pointer comes from a leaked box, which is freed when `Known` is dropped.
     by_plan: HashMap<Plan, NonNull<QueryState>, FixedState>,
 }
 
@@ -210,7 +210,7 @@ pub(crate) struct CachedChunks {
     pub(crate) places: Vec<Place>,
     /// True if there is a list. No list is built if it would not help: with many chunks, with one archetype, or with filtered rows.
     is_there: bool,
-    /// The change count of the archetypes at the last query. `times` is the number of queries since the change count has this
+    /// The change count of the archetypes at the last query. `times` is the number of queries since the change count got this
     /// value.
     met: u64,
     times: u32,

@@ -395,7 +395,7 @@ fn one_of(lists: &[Box<[Bit]>], masks: &Masks<'_>, at: (u32, u32), rows: u64) ->
 
 /// Tests whether an entity's archetype matches a query. Returned by [`Query::mask`](crate::Query::mask).
 ///
-/// The test ignores enabled state, changes and shared values. Unity's `EntityQueryMask`.
+/// The test ignores enabled state, changes and shared values. This is Unity's `EntityQueryMask`.
 #[derive(Clone, Copy)]
 pub struct QueryMask<'w> {
     pub(crate) storage: &'w Storage,

@@ -83,8 +83,8 @@ impl Terms {
     ///
     /// # Panics
     ///
-    /// With A0086 if two parts have the same component and one of them can write it. With A0070 if a component is required to be
-    /// disabled and is not enableable.
+    /// Panics with A0086 if two parts have the same component and one of them can write it. Panics with A0070 if a component is
+    /// required to be disabled and is not enableable.
     #[track_caller]
     pub(crate) fn into_plan(self, query: &str, options: Options) -> Plan {
         let Self { parts, filters, options: own } = self;

@@ -142,10 +142,11 @@ pub(super) struct Viewed<'a> {
 #[derive(Clone)]
 pub(super) enum Meets<'a> {
     Nobody,
-    /// The view of the query with this plan, because that view writes. A job over that query replaces the view. In that case, there
-    /// is no conflict.
+    /// The view of the query with this plan, because that view writes. A job over the same query does not conflict, because the
+    /// job replaces the view.
     Writer(&'a Plan),
-    /// The view of the query with this plan, in a system. Otherwise like `Writer`.
+    /// The view of the query with this plan, in a system, because that view writes. A job over the same query does not conflict,
+    /// because the job replaces the view.
     WriterOfSystem(Arc<Plan>),
     Others,
 }

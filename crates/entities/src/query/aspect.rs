@@ -12,8 +12,8 @@ use crate::shared::{Shared, SharedComponent};
 
 /// Query data as a struct with named fields and methods, for components that belong together.
 ///
-/// `#[derive(Aspect)]` implements the trait. A query yields the struct for each entity that matches all fields, as fast as a tuple
-/// of the same data. Unity's `IAspect`.
+/// `#[derive(Aspect)]` implements the trait. A query yields the struct for each entity that matches all fields, as fast as a
+/// tuple of the same data. This is Unity's `IAspect`.
 ///
 /// | field | entities |
 /// |---|---|

@@ -52,7 +52,8 @@ pub(crate) struct Rows {
     /// One flag per batch, set if values of the batch were yielded for writing. Used if chunks are
     /// [marked late](Self::mark_yielded).
     yielded: Vec<AtomicBool>,
-    /// The runs of matching rows, each with the index of its batch. Used for tracked columns of chunks that are marked late.
+    /// The runs of matching rows, each with the index of its batch. Recorded only if a job marks tracked columns after it has
+    /// run.
     yielded_runs: Vec<(u32, Range<u32>)>,
     /// Resources of the world that a job over the rows declares.
     pub(super) uses: Vec<ResourceUse>,
@@ -104,7 +105,8 @@ struct RowBatch {
     rows: Range<u32>,
     /// Range of words in `Rows::changed`.
     changed: Range<u32>,
-    /// Number of matching entities in earlier batches. Set if the batches are numbered, like `count`, the number in this batch.
+    /// Number of matching entities in earlier batches. `count` is the number in this batch. Both are set only if the batches are
+    /// numbered.
     before: u32,
     count: u32,
 }
@@ -119,12 +121,12 @@ unsafe impl Sync for Rows {}
 /// Options for dividing rows into batches.
 #[derive(Clone, Copy)]
 pub(super) struct Divide {
-    /// Makes each chunk one batch. Otherwise chunks are divided, so that all threads have work.
+    /// True if each chunk is one batch. Otherwise chunks are divided, so that all threads have work.
     whole: bool,
-    /// Counts the matching entities before each batch. If `whole` is set too, chunks are [marked](Rows::mark_yielded) when the job
-    /// is done, and only those whose values were yielded.
+    /// True if the matching entities before each batch are counted. If `whole` is true too, only chunks whose values were yielded
+    /// are [marked](Rows::mark_yielded), when the job is done.
     numbered: bool,
-    /// Yields values as slices, which include values of disabled optional components.
+    /// True if values are yielded as slices, which include values of disabled optional components.
     slices: bool,
 }
 
@@ -669,7 +671,7 @@ impl<'r, D: QueryData> OpenBatch<'r, D> {
     ///
     /// # Panics
     ///
-    /// With A0135 if the job has not declared the use.
+    /// Panics with A0135 if the job has not declared the use.
     #[track_caller]
     pub(super) fn require(&self, component: ComponentType, to_change: bool) {
         let is_declared = |&(used, access): &ResourceUse| {
@@ -684,7 +686,7 @@ impl<'r, D: QueryData> OpenBatch<'r, D> {
     ///
     /// # Panics
     ///
-    /// With A0135 if the job has not declared that it uses the value.
+    /// Panics with A0135 if the job has not declared that it uses the value.
     #[track_caller]
     pub(super) fn chunk_value<T: Component + Default>(&self) -> Option<&T> {
         let ty = ComponentType::of_chunk::<T>();
@@ -699,7 +701,7 @@ impl<'r, D: QueryData> OpenBatch<'r, D> {
     ///
     /// # Panics
     ///
-    /// With A0135 if the job has not declared that it writes the value.
+    /// Panics with A0135 if the job has not declared that it writes the value.
     #[track_caller]
     pub(super) fn chunk_value_mut<T: Component + Default>(&mut self) -> Option<&mut T> {
         let ty = ComponentType::of_chunk::<T>();

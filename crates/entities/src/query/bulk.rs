@@ -3,9 +3,10 @@
 use std::mem;
 
 use super::access::{Asked, sync_for_query};
+use super::chunk_filter::each_run;
 use super::descriptor::QueryDescriptor;
 use super::state::Match;
-use super::walk::{SelectedChunks, Walk, set_enabled};
+use super::walk::{Walk, set_enabled};
 use crate::component::ComponentType;
 use crate::entity::Entity;
 use crate::entity_map::EntityMap;
@@ -22,7 +23,7 @@ impl QueryDescriptor {
     ///
     /// # Panics
     ///
-    /// For the reasons of [`EntityManager::copy_entities_from`].
+    /// Panics for the reasons of [`EntityManager::copy_entities_from`].
     ///
     /// # Examples
     ///
@@ -106,23 +107,19 @@ impl QueryDescriptor {
     }
 }
 
-/// Number of chunks between the current chunk and the chunk that is prefetched.
-const AHEAD: usize = 16;
-
 impl Walk<'_> {
     /// Adds all matching rows to `all`, which must be empty, and returns it.
     fn found(self, mut all: RowSelection) -> RowSelection {
         let count = |found: &Match| self.archetypes[found.archetype].chunks.len();
         all.reserve(self.matches.iter().map(count).sum());
-        let mut chunks = SelectedChunks::new(self);
-        chunks.changed = mem::take(&mut all.changed);
-        while let Some((found, number)) = chunks.next() {
-            chunks.each_run((found, number), AHEAD, |run| {
+        let mut changed = mem::take(&mut all.changed);
+        self.for_each_chunk(&mut changed, |found, number, chunk, changed| {
+            each_run(&found.bits, chunk, changed, |run| {
                 let (first, rows) = (run.start, run.end - run.start);
                 all.push(found.archetype, RowRange { chunk: number, first, rows });
             });
-        }
-        all.changed = chunks.changed;
+        });
+        all.changed = changed;
         all
     }
 }

@@ -346,7 +346,9 @@ impl<T: Component> Column<T> {
     where
         T: Copy,
     {
-        // SAFETY: each row has a value, which no other code uses. `Copy` values need no drop.
+        // SAFETY: `written` is null, or belongs to the chunk, which has these rows. Each row has a value, which no other code
+        // uses and which needs no drop, because it is `Copy`. The slice is not in the chunk, because no other code uses these
+        // values.
         unsafe {
             track_rows(self.written, first as usize, values.len());
             let rows = self.first.add(first as usize);
@@ -481,7 +483,7 @@ macro_rules! track_column {
 
         #[inline(always)]
         unsafe fn track(fetch: Self::Fetch, first: usize, count: usize, _: bool) {
-            // SAFETY: the chunk has these rows.
+            // SAFETY: `written` is null, or belongs to the chunk of the fetch, which has these rows.
             unsafe { track_rows(fetch.written, first, count) }
         }
     };

@@ -20,7 +20,7 @@ use crate::manager::{ArchetypeChunk, EntityManager};
 use crate::shared::SharedComponent;
 use crate::version::Version;
 
-/// The description of a query as a value. Unity's `EntityQueryBuilder`.
+/// The description of a query as a value. This is Unity's `EntityQueryBuilder`.
 ///
 /// [`of`](Self::of) describes a query of types known at compile time, [`new`](Self::new) one of component types known only at run
 /// time. A description can be stored, sent to another thread, recorded in commands, and combined with others.
@@ -307,7 +307,7 @@ impl QueryDescriptor {
     ///
     /// # Panics
     ///
-    /// With A0070 if one of the components is not enableable.
+    /// Panics with A0070 if one of the components is not enableable.
     ///
     /// # Examples
     ///
@@ -533,7 +533,7 @@ impl QueryDescriptor {
     ///
     /// # Panics
     ///
-    /// With the codes of [`EntityManager::query`], when a description is run for the first time.
+    /// Panics with the codes of [`EntityManager::query`], when a description is run for the first time.
     ///
     /// # Examples
     ///

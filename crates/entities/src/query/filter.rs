@@ -114,7 +114,7 @@ fn types<S: ComponentSet>() -> Vec<ComponentType> {
 }
 
 filter! {
-    /// Filter for entities that have all components of the set, enabled. Unity's `WithAll`.
+    /// Filter for entities that have all components of the set, enabled. This is Unity's `WithAll`.
     ///
     /// # Examples
     ///
@@ -134,7 +134,7 @@ filter! {
 }
 
 filter! {
-    /// Filter for entities on which each component of the set is absent or disabled. Unity's `WithNone`.
+    /// Filter for entities on which each component of the set is absent or disabled. This is Unity's `WithNone`.
     ///
     /// # Examples
     ///
@@ -157,7 +157,7 @@ filter! {
 }
 
 filter! {
-    /// Filter for entities that have no component of the set, neither enabled nor disabled. Unity's `WithAbsent`.
+    /// Filter for entities that have no component of the set, neither enabled nor disabled. This is Unity's `WithAbsent`.
     ///
     /// # Examples
     ///
@@ -179,7 +179,7 @@ filter! {
 }
 
 filter! {
-    /// Filter for entities that have all components of the set, enabled or disabled. Unity's `WithPresent`.
+    /// Filter for entities that have all components of the set, enabled or disabled. This is Unity's `WithPresent`.
     ///
     /// # Examples
     ///
@@ -200,7 +200,7 @@ filter! {
 }
 
 filter! {
-    /// Filter for entities that have all components of the set, disabled. Unity's `WithDisabled`.
+    /// Filter for entities that have all components of the set, disabled. This is Unity's `WithDisabled`.
     ///
     /// The first use of a query with this filter panics with A0070 if one of the components is not enableable.
     ///
@@ -224,7 +224,7 @@ filter! {
 }
 
 filter! {
-    /// Filter for entities that have at least one component of the set, enabled. Unity's `WithAny`.
+    /// Filter for entities that have at least one component of the set, enabled. This is Unity's `WithAny`.
     ///
     /// `Any<()>` matches all entities.
     ///
@@ -252,7 +252,7 @@ filter! {
 
 filter! {
     /// Filter for entities in chunks in which a component of the set was written after the version that the query was given with
-    /// [`since`](crate::Query::since). Unity's change filter.
+    /// [`since`](crate::Query::since). This is Unity's change filter.
     ///
     /// In a system, that version is the version of the system's last run. `Changed` selects whole chunks: entities in the same
     /// chunk as a written entity match too, and no written entity is missed. A mutable borrow counts as a write. For components
@@ -285,7 +285,7 @@ filter! {
 }
 
 /// Filter for entities in chunks that gained or lost entities after the version that the query was given with
-/// [`since`](crate::Query::since). Unity's order version filter.
+/// [`since`](crate::Query::since). This is Unity's order version filter.
 ///
 /// [`Or`](crate::Or) combines it with a change filter: `Or<(Changed<T>, OrderChanged)>`.
 ///
@@ -440,7 +440,7 @@ option_filter! {
     FilterWriteGroups, WRITE_GROUPS
 }
 
-/// Filter for entities that match at least one filter of a tuple. Unity's queries with several descriptions.
+/// Filter for entities that match at least one filter of a tuple. It replaces Unity's queries with several descriptions.
 ///
 /// Each entity is yielded once, however many filters it matches. An element may be a tuple of filters, which must all match.
 /// Entities that are [`Disabled`](crate::Disabled) and [prefabs](crate::Prefab) match only elements that require the tag.

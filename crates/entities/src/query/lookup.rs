@@ -25,8 +25,8 @@ use crate::version::Version;
 
 /// Query data of entities, by id.
 ///
-/// Unity's `ComponentLookup` and `BufferLookup`. `D` is query data: `&T`, `&mut T`, `&Buffer<T>`, tuples of them. There are two
-/// forms:
+/// This is Unity's `ComponentLookup` and `BufferLookup`. `D` is query data: `&T`, `&mut T`, `&Buffer<T>`, tuples of them. There
+/// are two forms:
 ///
 /// - `Lookup<D, F>` is a system parameter, or a part of a [split](EntityManager::split) world. The filter `F` excludes whole
 ///   archetypes, so that another part can write their components. Creating this form costs nothing.
@@ -481,7 +481,8 @@ struct GetMany<'l, 'w, D> {
     of: PhantomData<fn() -> D>,
 }
 
-/// Number of entities whose values are prefetched ahead of the current one. The slots of as many more entities are prefetched.
+/// Number of entities whose values are prefetched ahead of the returned item. Slots are prefetched for twice this number of
+/// entities.
 const AHEAD: usize = 8;
 
 impl<'l, 'w, D: ColumnData> GetMany<'l, 'w, D> {
@@ -547,7 +548,7 @@ impl<D, F: LookupForm> fmt::Debug for Lookup<'_, D, F> {
     }
 }
 
-/// Lookup of the existence and the location of entities. Returned by [`EntityManager::storage_info`]. Unity's
+/// Lookup of the existence and the location of entities. Returned by [`EntityManager::storage_info`]. This is Unity's
 /// `EntityStorageInfoLookup`.
 ///
 /// # Examples
@@ -571,7 +572,7 @@ pub struct StorageInfoLookup<'w> {
     entities: &'w EntityManager,
 }
 
-/// The chunk and the row of an entity. Returned by [`StorageInfoLookup::get`]. Unity's `EntityStorageInfo`.
+/// The chunk and the row of an entity. Returned by [`StorageInfoLookup::get`]. This is Unity's `EntityStorageInfo`.
 ///
 /// # Examples
 ///

@@ -121,8 +121,8 @@ impl<D: ParallelData, F: QueryFilter> Query<'_, D, F> {
     ///
     /// # Panics
     ///
-    /// With A0011 if the function panics on one of several threads. It is unspecified for which other entities the function was
-    /// called. Also if chunks are shared with a fork, and memory for copies runs out.
+    /// Panics with A0011 if the function panics on one of several threads. It is unspecified for which other entities the
+    /// function was called. Also panics if chunks are shared with a fork, and memory for copies runs out.
     ///
     /// # Examples
     ///
@@ -194,11 +194,11 @@ impl<D: ParallelData, F: QueryFilter> Query<'_, D, F> {
     ///
     /// # Errors
     ///
-    /// If chunks are shared with a fork and there is no memory for copies. `function` is not called then.
+    /// Returns an error if chunks are shared with a fork and there is no memory for copies. `function` is not called then.
     ///
     /// # Panics
     ///
-    /// With A0011 if a function panics on one of several threads.
+    /// Panics with A0011 if a function panics on one of several threads.
     ///
     /// # Examples
     ///

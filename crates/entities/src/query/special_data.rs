@@ -226,8 +226,8 @@ unsafe impl<T: ManagedComponent> QueryData for &mut Managed<T> {
 
 /// Query data that reads the enabled state of a component.
 ///
-/// It matches all entities that have the component, enabled or disabled. Unity's `EnabledRefRO`, which by default matches only
-/// entities whose component is enabled. For that, add the filter [`With<T>`](crate::With).
+/// It matches all entities that have the component, enabled or disabled. This is Unity's `EnabledRefRO`, which by default matches
+/// only entities whose component is enabled. For that, add the filter [`With<T>`](crate::With).
 ///
 /// # Examples
 ///
@@ -266,9 +266,9 @@ pub struct EnabledRef<'w, T> {
 
 /// Query data that reads and writes the enabled state of a component.
 ///
-/// It matches all entities that have the component, enabled or disabled. The component counts as changed, whether or not the state
-/// changes. Changing the state does not affect which entities the loop visits, because the rows are determined before an item is
-/// yielded. Unity's `EnabledRefRW`, which by default matches only entities whose component is enabled.
+/// It matches all entities that have the component, enabled or disabled. The component counts as changed, whether or not the
+/// state changes. Changing the state does not affect which entities the loop visits, because the rows are determined before an
+/// item is yielded. This is Unity's `EnabledRefRW`, which by default matches only entities whose component is enabled.
 ///
 /// # Examples
 ///

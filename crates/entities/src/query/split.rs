@@ -350,11 +350,11 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// If chunks that a part can write are shared with a fork and there is no memory for copies.
+    /// Returns an error if chunks that a part can write are shared with a fork and there is no memory for copies.
     ///
     /// # Panics
     ///
-    /// With the codes of [`split`](Self::split).
+    /// Panics with the codes of [`split`](Self::split).
     ///
     /// # Examples
     ///

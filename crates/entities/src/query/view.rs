@@ -266,7 +266,7 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
 
     /// Returns the number of entities in the matching archetypes, ignoring enabled state, changes and shared values.
     ///
-    /// Unity's `CalculateEntityCountWithoutFiltering`. Waits for no job.
+    /// This is Unity's `CalculateEntityCountWithoutFiltering`. Waits for no job.
     ///
     /// # Examples
     ///
@@ -290,7 +290,7 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
 
     /// Returns the number of chunks of the matching archetypes, ignoring enabled state, changes and shared values.
     ///
-    /// A container that a [`ChunkJob`](crate::ChunkJob) writes needs this many elements. Unity's
+    /// A container that a [`ChunkJob`](crate::ChunkJob) writes needs this many elements. This is Unity's
     /// `CalculateChunkCountWithoutFiltering`. Waits for no job.
     pub fn count_chunks_unfiltered(&self) -> usize {
         self.matched.count_chunks(self.storage())
@@ -298,7 +298,7 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
 
     /// Returns `true` if the matching archetypes have no entity, ignoring enabled state, changes and shared values.
     ///
-    /// Unity's `IsEmptyIgnoreFilter`. Waits for no job.
+    /// This is Unity's `IsEmptyIgnoreFilter`. Waits for no job.
     pub fn is_empty_unfiltered(&self) -> bool {
         self.matched.has_no_chunks(self.storage())
     }
@@ -310,7 +310,7 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
     ///
     /// # Errors
     ///
-    /// If there is no memory for a copy.
+    /// Returns an error if there is no memory for a copy.
     ///
     /// # Examples
     ///
@@ -449,8 +449,8 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
     /// The loop is compiled for several levels of x86-64 and the best one for the CPU is chosen at run time, so that it uses the
     /// widest vectors. For small bodies it is faster than [`iter_mut`](Self::iter_mut).
     ///
-    /// Cloning a read-only query costs a few instructions: `all.clone().for_each(…)` allows nested loops, also through a shared
-    /// reference.
+    /// Cloning a read-only query costs a few instructions: `all.clone().for_each(…)` allows nested loops, even if the query is
+    /// behind a shared reference.
     ///
     /// # Examples
     ///
@@ -564,7 +564,7 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
     ///
     /// # Errors
     ///
-    /// A0088 if no entity matches, or more than one.
+    /// Returns A0088 if no entity matches, or more than one.
     #[track_caller]
     pub fn single(&self) -> Result<D::Item<'w>, EntityError>
     where
@@ -580,7 +580,7 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
     ///
     /// # Errors
     ///
-    /// A0088 if no entity matches, or more than one.
+    /// Returns A0088 if no entity matches, or more than one.
     ///
     /// # Examples
     ///
@@ -878,8 +878,8 @@ impl EntityManager {
     ///
     /// # Panics
     ///
-    /// With A0086 if the data names a component twice and can write it. With A0070 if a filter requires a component to be disabled
-    /// that is not enableable. Both panics happen when a query type is first used in a world.
+    /// Panics with A0086 if the data names a component twice and can write it. Panics with A0070 if a filter requires a component
+    /// to be disabled that is not enableable. Both panics happen when a query type is first used in a world.
     ///
     /// # Examples
     ///
@@ -931,7 +931,7 @@ impl EntityManager {
     ///
     /// # Panics
     ///
-    /// With the codes of [`query`](Self::query).
+    /// Panics with the codes of [`query`](Self::query).
     ///
     /// # Examples
     ///

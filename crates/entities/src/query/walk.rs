@@ -14,7 +14,7 @@ use ancho_burst::{CpuLevel, dispatch_as};
 use super::access::{Asked, sync_for_query};
 use super::batch::{ChunkMarks, ChunkView, SharedSource};
 pub(super) use super::cache::PREFETCH_MIN_CHUNKS;
-use super::chunk_filter::{ChunkFilter, Runs, each_run, has_changed_row};
+use super::chunk_filter::{ChunkFilter, Runs, has_changed_row};
 use super::data::{ChunkData, QueryData};
 use super::descriptor::QueryDescriptor;
 use super::state::{Bit, Masks, Match, Place, QueryState, matching_rows, rows_there};
@@ -346,7 +346,10 @@ impl<'w> Walk<'w> {
         // alive. If the chunk is shared, no data was fetched from it: a chunk that was entered before is unshared.
         unsafe { self.prepare::<D>(number)? };
         let place = self.all_chunks().at(number);
-        // SAFETY: the places are those of the chunk's archetype, and `prepare` has unshared the chunk if the data can be written.
+        // SAFETY: the places are those of the match, which belongs to a query of this data. The chunk belongs to the archetype of
+        // the match, and exists while the world is borrowed. `prepare` has unshared it if the data can be written. Jobs that use
+        // the versions of the written columns have completed, and the versions of other columns are written out before a job uses
+        // them.
         let (fetch, chunk) = unsafe { self.open::<D>(&found.places, place) };
         Ok((fetch, place, chunk.len))
     }
@@ -438,6 +441,29 @@ impl<'w> Walk<'w> {
         list.copied().find(|&number| self.choose(chunk(number), found, changed))
     }
 
+    /// Calls a function with each selected chunk: its match, its number, its metadata and its changed rows, for which `changed` is
+    /// the memory.
+    ///
+    /// Prefetches the metadata of a later chunk, because other work may have evicted it from the cache.
+    #[inline(always)]
+    pub(super) fn for_each_chunk(
+        &self,
+        changed: &mut Vec<u64>,
+        mut function: impl FnMut(&'w Match, u32, &Chunk, &[u64]),
+    ) {
+        // SAFETY: nothing writes the metadata of chunks during the call, because the walk has borrowed the world.
+        let chunks = unsafe { &*self.chunks };
+        for found in self.matches {
+            let mut list = self.archetypes[found.archetype].chunks.iter();
+            while let Some(number) = self.next_chosen(&mut list, found, changed) {
+                if let Some(&later) = list.as_slice().get(AHEAD - 1) {
+                    chunks.prefetch(later);
+                }
+                function(found, number, &chunks[number], changed);
+            }
+        }
+    }
+
     /// Returns `true` if all rows of all chunks of a match are selected.
     #[inline(always)]
     pub(super) fn is_simple(&self, found: &Match) -> bool {
@@ -520,33 +546,40 @@ pub(super) fn set_enabled(
     let matched = query.matched_in(entities);
     entities.sync_for_set_enabled(component);
     sync_for_query(entities, matched, Asked::Data);
-    let mut chunks = SelectedChunks::new(Walk::reading(entities, matched, &query.settings));
-    while let Some((found, number)) = chunks.next() {
-        let chunk = &entities.storage.chunks[number];
-        let place = chunk.find(component).and_then(|at| Some((at.column, at.mask()?)));
-        let Some((column, mask)) = place else { continue };
-        if found.bits.is_empty() {
-            // SAFETY: the manager is borrowed mutably, and no item of a query is alive. Jobs that use the component or its enabled
-            // bits have completed, and other jobs do not use its versions.
-            unsafe {
-                chunk.enabled.set_rows(mask, 0, chunk.len, enabled);
-                chunk.note_written_beside(column, 0, chunk.len, entities.storage.version);
-            }
-            switched += chunk.len as usize;
+    let walk = Walk::reading(entities, matched, &query.settings);
+    let mut changed = Vec::new();
+    for found in walk.matches {
+        let archetype = &walk.archetypes[found.archetype];
+        let place = archetype.shape.index.find(component);
+        let Some((column, mask)) = place.and_then(|at| Some((at.column, at.mask()?))) else {
             continue;
-        }
-        // The conditions for the rows of a word read only bits of the same word, so writes to earlier words do not matter.
-        for word in 0..chunk.len.div_ceil(u64::BITS) {
-            let masks = Masks { enabled: &chunk.enabled, changed: &chunks.changed };
-            let rows = matching_rows(&found.bits, &masks, word, chunk.len);
-            if rows != 0 {
+        };
+        let mut list = archetype.chunks.iter();
+        while let Some(number) = walk.next_chosen(&mut list, found, &mut changed) {
+            let chunk = &entities.storage.chunks[number];
+            if found.bits.is_empty() {
                 // SAFETY: the manager is borrowed mutably, and no item of a query is alive. Jobs that use the component or its
-                // enabled bits have completed, and other jobs do not use its versions. `masks` is not used anymore.
+                // enabled bits have completed, and other jobs do not use its versions.
                 unsafe {
-                    chunk.enabled.set_bits(mask, word, rows, enabled);
-                    chunk.note_written_bits(column, word, rows, entities.storage.version);
+                    chunk.enabled.set_rows(mask, 0, chunk.len, enabled);
+                    chunk.note_written_beside(column, 0, chunk.len, entities.storage.version);
                 }
-                switched += rows.count_ones() as usize;
+                switched += chunk.len as usize;
+                continue;
+            }
+            // The conditions for the rows of a word read only bits of the same word, so writes to earlier words do not matter.
+            for word in 0..chunk.len.div_ceil(u64::BITS) {
+                let masks = Masks { enabled: &chunk.enabled, changed: &changed };
+                let rows = matching_rows(&found.bits, &masks, word, chunk.len);
+                if rows != 0 {
+                    // SAFETY: the manager is borrowed mutably, and no item of a query is alive. Jobs that use the component or
+                    // its enabled bits have completed, and other jobs do not use its versions. `masks` is not used anymore.
+                    unsafe {
+                        chunk.enabled.set_bits(mask, word, rows, enabled);
+                        chunk.note_written_bits(column, word, rows, entities.storage.version);
+                    }
+                    switched += rows.count_ones() as usize;
+                }
             }
         }
     }
@@ -611,24 +644,6 @@ impl<'w> SelectedChunks<'w> {
         }
     }
 
-    /// Calls a function with each run of contiguous matching rows of the chunk that was returned last.
-    ///
-    /// Prefetches the chunk that is `ahead` chunks later in the list, because other work may have evicted the chunks from the
-    /// cache.
-    pub(super) fn each_run(
-        &self,
-        (found, number): (&Match, u32),
-        ahead: usize,
-        function: impl FnMut(Range<u32>),
-    ) {
-        // SAFETY: the headers of chunks do not change while the walk is borrowed.
-        let chunks = unsafe { &*self.walk.chunks };
-        if let Some(&later) = self.list.as_slice().get(ahead - 1) {
-            chunks.prefetch(later);
-        }
-        each_run(&found.bits, &chunks[number], &self.changed, function);
-    }
-
     /// Ends the iteration: later calls of [`next`](Self::next) return only `None`.
     pub(super) fn stop(&mut self) {
         (self.matches, self.list) = ([].iter(), [].iter());
@@ -647,6 +662,9 @@ fn find_values(
     };
     values.iter().map(find).collect()
 }
+
+/// Number of chunks between the current chunk and the chunk that [`Walk::for_each_chunk`] prefetches.
+const AHEAD: usize = 16;
 
 /// Maximum number of runs in 64 rows that are iterated run by run. Above it, rows are iterated one by one.
 const FEW: u32 = 4;

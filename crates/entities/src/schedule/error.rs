@@ -400,7 +400,8 @@ impl fmt::Display for UpdateError {
 
 impl Error for UpdateError {}
 
-/// All errors of an update, in the order in which they occurred. The other systems ran.
+/// All errors of an update, in the order in which they occurred. The systems without an error ran, unless the update itself was
+/// refused (A0109, A0120).
 #[derive(Clone, Debug)]
 pub struct UpdateErrors(pub(crate) Vec<UpdateError>);
 

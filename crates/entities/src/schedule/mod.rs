@@ -24,7 +24,7 @@ pub(crate) use requirements::{RequiredQuery, Requirements};
 
 /// Identifies a system of a world. Returned by [`World::add_system`](crate::World::add_system).
 ///
-/// An id is valid in one world until the system is removed. No later system gets the same id. Unity's `SystemHandle`.
+/// An id is valid in one world until the system is removed. No later system gets the same id. This is Unity's `SystemHandle`.
 ///
 /// # Examples
 ///

@@ -12,7 +12,7 @@ use crate::time::{Time, TimeError};
 
 /// Decides how often a group updates in one update of the world, and the time of each of its updates.
 ///
-/// A group without a rate manager updates once, with the time of the world. Unity's `IRateManager`.
+/// A group without a rate manager updates once, with the time of the world. This is Unity's `IRateManager`.
 ///
 /// # Examples
 ///
@@ -56,13 +56,13 @@ pub trait RateManager: Send {
     ///
     /// # Errors
     ///
-    /// If the number is invalid, or the manager does not work with steps.
+    /// Returns an error if the number is invalid, or the manager does not work with steps.
     fn set_timestep(&mut self, seconds: f64) -> Result<(), TimeError> {
         Err(TimeError::NoTimestep { seconds })
     }
 }
 
-/// The input of a [`RateManager`].
+/// The input of [`RateManager::next_update`]. A *turn* of a group consists of its updates in one update of the enclosing group.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RateTurn {
     /// The time of the enclosing group.
@@ -86,7 +86,8 @@ fn clamp_timestep(seconds: f64) -> Result<f64, TimeError> {
 /// Rate manager with one update of the group per update of the world, with a fixed time step and its own clock.
 ///
 /// The clock begins at zero and is independent of the world's time. If the world updates faster than the time step, the group's
-/// time runs faster than the world's. Use it for lockstep, where one update is one step. Unity's `FixedRateSimpleManager`.
+/// time runs faster than the world's. Use it for lockstep, where one update is one step. This is Unity's
+/// `FixedRateSimpleManager`.
 ///
 /// # Examples
 ///
@@ -112,7 +113,7 @@ impl FixedRateSimple {
     ///
     /// # Panics
     ///
-    /// If the number is not positive and finite.
+    /// Panics if the number is not positive and finite.
     #[track_caller]
     pub fn new(timestep: f64) -> Self {
         Self::try_new(timestep).unwrap_or_else(|refused| panic!("{refused}"))
@@ -122,7 +123,7 @@ impl FixedRateSimple {
     ///
     /// # Errors
     ///
-    /// If the number is not positive and finite.
+    /// Returns an error if the number is not positive and finite.
     pub fn try_new(timestep: f64) -> Result<Self, TimeError> {
         Ok(Self { timestep: clamp_timestep(timestep)?, next: 0.0 })
     }
@@ -155,9 +156,10 @@ impl RateManager for FixedRateSimple {
 
 /// Rate manager with a fixed time step, and as many updates of the group as fit into the world's time.
 ///
-/// The first update is at time zero, and each later update is one step after the one before. An update runs as soon as the world's
-/// time reaches it: none in a fast update of the world, several in a slow one. After a long pause, the group catches up gradually:
-/// an update of the world has at most as many group updates as fit into its maximum time step. Unity's `FixedRateCatchUpManager`.
+/// The first update is at time zero, and each later update is one step after the one before. An update runs as soon as the
+/// world's time reaches it: none in a fast update of the world, several in a slow one. After a long pause, the group catches up
+/// gradually: an update of the world has at most as many group updates as fit into its maximum time step. This is Unity's
+/// `FixedRateCatchUpManager`.
 ///
 /// # Examples
 ///
@@ -189,7 +191,7 @@ impl FixedRateCatchUp {
     ///
     /// # Panics
     ///
-    /// If the number is not positive and finite.
+    /// Panics if the number is not positive and finite.
     #[track_caller]
     pub fn new(timestep: f64) -> Self {
         Self::try_new(timestep).unwrap_or_else(|refused| panic!("{refused}"))
@@ -199,7 +201,7 @@ impl FixedRateCatchUp {
     ///
     /// # Errors
     ///
-    /// If the number is not positive and finite.
+    /// Returns an error if the number is not positive and finite.
     pub fn try_new(timestep: f64) -> Result<Self, TimeError> {
         let timestep = clamp_timestep(timestep)?;
         Ok(Self { timestep, last: 0.0, started: false, limit: 0.0 })
@@ -255,9 +257,9 @@ impl RateManager for FixedRateCatchUp {
 
 /// Rate manager with at most one update of the group per update of the world, after a minimum interval of real time.
 ///
-/// The group's `delta` is the time since its last update, and its `elapsed` is that of the world. Use it for work that must not run
-/// too often, such as drawing a map. Do **not** use it for results that must be the same in each run, because it depends on the
-/// speed of the machine. While the group is idle, the clock is not read. Unity's `VariableRateManager`.
+/// The group's `delta` is the time since its last update, and its `elapsed` is that of the world. Use it for work that must not
+/// run too often, such as drawing a map. Do **not** use it for results that must be the same in each run, because it depends on
+/// the speed of the machine. While the group is idle, the clock is not read. This is Unity's `VariableRateManager`.
 ///
 /// # Examples
 ///

@@ -246,7 +246,7 @@ where
     }
 }
 
-/// Writes values of three 32-bit words, such as vectors of three numbers, four at a time. The values need no drop.
+/// Writes values of 12 bytes, such as vectors of three 32-bit numbers, four at a time.
 ///
 /// A register holds four words. Writing one value takes two stores, and writing four values together takes three.
 ///

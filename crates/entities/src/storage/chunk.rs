@@ -273,7 +273,7 @@ impl Chunk {
     ///
     /// # Panics
     ///
-    /// If a type cannot be duplicated, or chunks with these settings are too small for the shape.
+    /// Panics if a type cannot be duplicated, or chunks with these settings are too small for the shape.
     pub(super) fn duplicate(&self, settings: &StorageSettings) -> Result<ChunkMemory, OutOfMemory> {
         let shape = self.shape();
         assert!(shape.chunk_size <= settings.chunk_size);
@@ -358,7 +358,7 @@ impl Chunk {
     ///
     /// # Panics
     ///
-    /// If the chunk does not have the column or the rows.
+    /// Panics if the chunk does not have the column or the rows.
     pub(super) fn hash_rows(&self, column: usize, rows: Range<u32>, state: &mut StateHasher) {
         assert!(rows.start <= rows.end && rows.end <= self.len, "rows of the chunk");
         let (ty, slot) = (self.shape().types[column], self.shape().columns[column]);
@@ -446,18 +446,18 @@ impl ChunkValues {
     /// No chunk components.
     pub(crate) const NONE: Self = Self { memory: NonNull::dangling(), layout: None };
 
-    /// Creates the default values. Runs user code. If that panics, nothing leaks.
+    /// Creates chunk components with their default values, which runs user code. If user code panics, nothing leaks.
     pub(crate) fn initial(layout: Option<&Arc<ValueLayout>>) -> Self {
         let Some(layout) = layout else { return Self::NONE };
         // SAFETY: `write_default` writes one value of the place's type, unless it panics.
         unsafe { Self::fill(layout, |place, to| (place.value.write_default)(to.as_ptr(), 1)) }
     }
 
-    /// Duplicates the values. Runs user code. If that panics, nothing leaks.
+    /// Duplicates the chunk components, which runs user code. If user code panics, nothing leaks.
     ///
     /// # Panics
     ///
-    /// If a type cannot be duplicated.
+    /// Panics if a type cannot be duplicated.
     pub(crate) fn duplicate(&self) -> Self {
         let Some(layout) = &self.layout else { return Self::NONE };
         // SAFETY: the memory has a value of the type at the offset. `duplicate_value` writes one value of that type, unless it

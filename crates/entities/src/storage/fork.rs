@@ -101,7 +101,7 @@ impl ChunkCopy {
     ///
     /// # Panics
     ///
-    /// If a type cannot be duplicated.
+    /// Panics if a type cannot be duplicated.
     pub(super) fn new(
         number: u32,
         chunk: &Chunk,

@@ -179,7 +179,7 @@ impl<'d, 'f> ImportPlan<'d, 'f> {
                 imported.note(target, rows);
             }
             // SAFETY: the values of the rows were moved. Their entities are freed here or, if everything is moved, with all
-            // others at the end.
+            // others at the end. The chunks of the source are unshared.
             left.extend(unsafe { remove_moved(source, step) });
         }
         if is_everything {
@@ -195,7 +195,7 @@ impl<'d, 'f> ImportPlan<'d, 'f> {
     ///
     /// # Panics
     ///
-    /// If a type cannot be duplicated.
+    /// Panics if a type cannot be duplicated.
     pub(crate) fn copy_all(mut self, source: &Storage) -> Result<Imported, OutOfMemory> {
         let mut copies = Vec::new();
         for step in &self.steps {

@@ -59,13 +59,22 @@ impl<K: CacheKey, V, const RECENT: usize> RecentCache<K, V, RECENT> {
     }
 
     /// Returns the value of a key. Calls `make` and inserts the result if the key is new.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn get_or_insert_with(&mut self, key: K, make: impl FnOnce() -> V) -> &V {
-        let number = match self.find(key) {
-            Some(number) => number,
-            None => self.insert(key, make()),
+        let place = key.place() as usize % RECENT;
+        let number = match self.recent.get(place) {
+            Some(&Some((recent, number))) if recent == key => number,
+            _ => self.look_up_or_insert(key, place, make),
         };
         &self[number]
+    }
+
+    #[cold]
+    fn look_up_or_insert(&mut self, key: K, place: usize, make: impl FnOnce() -> V) -> u32 {
+        match self.look_up(key, place) {
+            Some(number) => number,
+            None => self.insert(key, make()),
+        }
     }
 }
 

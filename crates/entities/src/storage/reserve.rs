@@ -193,7 +193,7 @@ impl<'s> ReservedRows<'s> {
     ///
     /// # Panics
     ///
-    /// If a column of a row has no value.
+    /// Panics if a column of a row has no value.
     pub(crate) fn commit(mut self) {
         assert_eq!(self.complete, self.runs.len());
         for at in 0..self.runs.len() {
@@ -367,8 +367,8 @@ impl NewRows {
     ///
     /// # Panics
     ///
-    /// If the rows already have values, a column does not exist, the columns are not in ascending order, or a type has no initial
-    /// value.
+    /// Panics if the rows already have values, a column does not exist, the columns are not in ascending order, or a type has no
+    /// initial value.
     pub(crate) fn write_initial(&mut self, columns: impl Iterator<Item = u32>) {
         assert!(self.columns.is_empty());
         let (mut end, mut count) = (0, 0);
@@ -399,7 +399,7 @@ impl NewRows {
     ///
     /// # Panics
     ///
-    /// If the rows already have values, the columns differ in type, or a type cannot be duplicated.
+    /// Panics if the rows already have values, the columns differ in type, or a type cannot be duplicated.
     pub(crate) fn repeat_row(&mut self, from: &Chunk, row: u32, columns: &[(u32, u32)]) {
         assert!(self.columns.is_empty() && columns.len() == self.shape().types.len());
         assert!(row < from.len);
@@ -421,7 +421,8 @@ impl NewRows {
     ///
     /// # Panics
     ///
-    /// If the rows already have values, the types differ, the other chunk does not have the rows, or a type cannot be duplicated.
+    /// Panics if the rows already have values, the types differ, the other chunk does not have the rows, or a type cannot be
+    /// duplicated.
     pub(crate) fn duplicate_rows(&mut self, from: &Chunk, first: u32) {
         assert!(self.columns.is_empty() && from.shape().types == self.shape().types);
         assert!(first <= from.len && self.run.rows <= from.len - first);
@@ -444,7 +445,7 @@ impl NewRows {
     ///
     /// # Panics
     ///
-    /// If not all columns have values.
+    /// Panics if not all columns have values.
     pub(crate) fn remap(&mut self, mut replace: impl FnMut(usize, usize, Entity) -> Entity) {
         assert!(self.is_complete);
         for (column, ty) in (0..).zip(&self.shape().types) {

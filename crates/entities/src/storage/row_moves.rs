@@ -155,7 +155,7 @@ impl Storage {
     ///
     /// # Panics
     ///
-    /// If the entity is not at the location, or the transfer begins at another archetype, or writes values.
+    /// Panics if the entity is not at the location, or the transfer begins at another archetype, or writes values.
     pub(crate) fn move_entity(
         &mut self,
         entity: Entity,
@@ -172,8 +172,8 @@ impl Storage {
     ///
     /// # Panics
     ///
-    /// If the entity is not at the location, or a chunk is shared. If the target chunk is full or belongs to another archetype.
-    /// If the transfer begins at another archetype, or writes values.
+    /// Panics if the entity is not at the location, or a chunk is shared. Also panics if the target chunk is full or belongs to
+    /// another archetype. Also panics if the transfer begins at another archetype, or writes values.
     pub(crate) fn move_entity_to(
         &mut self,
         entity: Entity,

@@ -144,7 +144,7 @@ impl Storage {
     ///
     /// # Panics
     ///
-    /// If the entity is not at the location.
+    /// Panics if the entity is not at the location.
     pub(crate) fn destroy(&mut self, entity: Entity, at: Location) -> Result<(), OutOfMemory> {
         let chunk = &self.chunks[at.chunk];
         assert!(chunk.entities()[at.row as usize] == entity);

@@ -125,7 +125,8 @@ impl Storage {
         tables.zip(given.iter()).map(|(table, value)| self.shared.look_up(table, value)).collect()
     }
 
-    /// Returns the key of a group. Kept values come from a chunk, and given values from a function.
+    /// Returns the key of the group whose values come from these sources: [kept](SharedSource::Kept) values from chunk `from`,
+    /// and [given](SharedSource::Given) values from the function `given`.
     pub(crate) fn group_key<'g>(
         &self,
         sources: &[SharedSource],

@@ -1,4 +1,4 @@
-//! State hashes: one number for the whole state that determines the future of a world.
+//! State hashes: one number that represents the state of all entities of a world.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -12,12 +12,12 @@ impl Storage {
     /// Feeds all entities, their components and the free ids to a hasher.
     ///
     /// Archetypes are fed in order of creation. Empty ones are skipped, because a mere lookup creates them. Chunks are fed in
-    /// list order. Of each chunk, the ids, columns and chunk components are fed. Types are represented by the hashes of their
-    /// stable names.
+    /// list order. Of each chunk, the ids, enabled bits, columns, chunk components and shared values are fed. Types are
+    /// represented by the hashes of their stable names.
     ///
     /// # Panics
     ///
-    /// With A0154 if two types share a stable name.
+    /// Panics with A0154 if two types share a stable name.
     #[track_caller]
     pub(crate) fn hash_state(&self, state: &mut StateHasher) {
         self.refuse_shared_names();
@@ -60,7 +60,7 @@ impl Storage {
         }
     }
 
-    /// Feeds a chunk to a hasher.
+    /// Feeds the contents of a chunk to a hasher: ids, enabled bits, columns, chunk components and shared values.
     pub(crate) fn hash_chunk(&self, chunk: &Chunk, state: &mut StateHasher) {
         let shape = chunk.shape();
         state.write_u64(chunk.len.into());
@@ -88,7 +88,7 @@ impl Storage {
     ///
     /// # Panics
     ///
-    /// If the chunk has no such row or column.
+    /// Panics if the chunk has no such row or column.
     pub(crate) fn stream_of_row(chunk: &Chunk, column: usize, row: usize) -> Vec<u8> {
         let row = u32::try_from(row).expect("a row of the chunk");
         StateHasher::stream_of(|state| chunk.hash_rows(column, row..row + 1, state))

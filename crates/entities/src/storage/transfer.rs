@@ -166,8 +166,8 @@ impl Transfer {
     }
 }
 
-/// Returns whether the memory of a chunk can become that of a chunk of the other shape without a change, if these columns are
-/// written.
+/// Returns whether a whole chunk of shape `from` can become a chunk of shape `to` without a change to its memory. `written` are
+/// the columns that get new values.
 fn is_whole(from: &ArchetypeShape, to: &ArchetypeShape, written: &[u32]) -> bool {
     let same = |(ours, theirs): (&(u32, ColumnSlot), &(u32, ColumnSlot))| {
         from.types[ours.0 as usize] == to.types[theirs.0 as usize]

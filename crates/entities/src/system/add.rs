@@ -15,7 +15,7 @@ impl World {
     ///
     /// # Panics
     ///
-    /// With the error of [`try_add_system`](Self::try_add_system).
+    /// Panics with the error of [`try_add_system`](Self::try_add_system).
     ///
     /// # Examples
     ///

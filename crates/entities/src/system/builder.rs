@@ -167,7 +167,7 @@ pub trait IntoSystem<Marker>: Sized {
     /// Creates the system before another system that is added later, or by the [same call](crate::World::add_systems).
     ///
     /// It is an error if the world already has the other system (A0133). This option does not change the order of updates: see
-    /// [`before`](Self::before). Unity's `CreateBefore`.
+    /// [`before`](Self::before). This is Unity's `CreateBefore`.
     fn create_before<M>(self, other: impl IntoSystemTarget<M>) -> SystemBuilder {
         self.built(|builder| builder.create_before.push(other.into_target()))
     }
@@ -175,7 +175,7 @@ pub trait IntoSystem<Marker>: Sized {
     /// Creates the system after another system that the world has, or that the [same call](crate::World::add_systems) adds.
     ///
     /// It is an error if there is no such system (A0132). This option does not change the order of updates: see
-    /// [`after`](Self::after). Unity's `CreateAfter`.
+    /// [`after`](Self::after). This is Unity's `CreateAfter`.
     fn create_after<M>(self, other: impl IntoSystemTarget<M>) -> SystemBuilder {
         self.built(|builder| builder.create_after.push(other.into_target()))
     }
@@ -248,7 +248,7 @@ pub trait IntoSystem<Marker>: Sized {
 
     /// Runs the system only while the query matches an entity. If this method is called several times, all queries have to match.
     ///
-    /// Only components count: enabled bits, changes and shared values are ignored. Unity's `RequireForUpdate`.
+    /// Only components count: enabled bits, changes and shared values are ignored. This is Unity's `RequireForUpdate`.
     ///
     /// # Examples
     ///
@@ -275,7 +275,7 @@ pub trait IntoSystem<Marker>: Sized {
         self.built(|builder| builder.requirements.all.push(RequiredQuery::Pending(query)))
     }
 
-    /// Runs the system only while at least one of the queries given to this method matches an entity. Unity's
+    /// Runs the system only while at least one of the queries given to this method matches an entity. This is Unity's
     /// `RequireAnyForUpdate`.
     ///
     /// # Examples
@@ -308,7 +308,7 @@ pub trait IntoSystem<Marker>: Sized {
     /// Runs a function system only while one of its own queries matches. Has no effect if another query is
     /// [required](Self::require).
     ///
-    /// It is an error for other systems (A0098). Unity's `RequireMatchingQueriesForUpdate`.
+    /// It is an error for other systems (A0098). This is Unity's `RequireMatchingQueriesForUpdate`.
     ///
     /// # Examples
     ///

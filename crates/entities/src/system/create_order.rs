@@ -57,7 +57,7 @@ impl World {
     ///
     /// # Panics
     ///
-    /// With the error of [`try_add_systems`](Self::try_add_systems).
+    /// Panics with the error of [`try_add_systems`](Self::try_add_systems).
     ///
     /// # Examples
     ///
@@ -108,8 +108,9 @@ impl World {
     ///
     /// # Errors
     ///
-    /// If creation constraints cannot hold (A0131 to A0134), or a system cannot be [added](Self::try_add_system). Then no system
-    /// was added: systems that were created before the error are removed again, in reverse order.
+    /// Returns an error if creation constraints cannot hold (A0131 to A0134), or a system cannot be
+    /// [added](Self::try_add_system). Then no system was added: systems that were created before the error are removed again, in
+    /// reverse order.
     pub fn try_add_systems<M>(
         &mut self,
         systems: impl IntoSystems<M>,

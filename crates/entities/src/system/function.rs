@@ -57,7 +57,7 @@ pub trait SystemOutput {
     ///
     /// # Errors
     ///
-    /// If the system failed.
+    /// Returns an error if the system failed.
     #[doc(hidden)]
     fn into_result(self) -> Result<Option<JobHandle>, String>;
 }

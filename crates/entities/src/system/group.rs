@@ -19,7 +19,8 @@ use crate::world::{Children, Flags, Record, Systems, World, no_such};
 /// A group of systems, identified by its type.
 ///
 /// A group is added like a system, and has the same options: an enclosing [group](crate::IntoSystem::in_group), an order, and an
-/// enabled state. Updating a group updates its systems. When the group stops, its systems stop. Unity's `ComponentSystemGroup`.
+/// enabled state. Updating a group updates its systems. When the group stops, its systems stop. This is Unity's
+/// `ComponentSystemGroup`.
 ///
 /// Every world has these groups and [points](crate::CommandPoint):
 ///
@@ -82,25 +83,25 @@ named_units! {
     SystemGroup:
     /// The root group, which contains all other groups. [`World::update`](crate::World::update) runs it.
     Root,
-    /// The group that runs first in each frame. Unity's `InitializationSystemGroup`.
+    /// The group that runs first in each frame. This is Unity's `InitializationSystemGroup`.
     #[doc(alias = "InitializationSystemGroup")]
     #[doc(alias = "PreUpdate")]
     Initialization,
-    /// The default group of systems. Unity's `SimulationSystemGroup`.
+    /// The default group of systems. This is Unity's `SimulationSystemGroup`.
     #[doc(alias = "SimulationSystemGroup")]
     #[doc(alias = "Update")]
     Simulation,
     /// The group with a fixed time step, inside [`Simulation`]. It has 60 steps per second, unless another
-    /// [rate](crate::World::set_rate) is set. Unity's `FixedStepSimulationSystemGroup`.
+    /// [rate](crate::World::set_rate) is set. This is Unity's `FixedStepSimulationSystemGroup`.
     #[doc(alias = "FixedStepSimulationSystemGroup")]
     #[doc(alias = "FixedUpdate")]
     FixedStep,
     /// The group that runs about 15 times per second of real time, inside [`Simulation`]. Another [rate](crate::World::set_rate)
-    /// can be set. Unity's `VariableRateSimulationSystemGroup`.
+    /// can be set. This is Unity's `VariableRateSimulationSystemGroup`.
     #[doc(alias = "VariableRateSimulationSystemGroup")]
     VariableStep,
     /// The group that runs after all other systems of [`Simulation`], including transforms, and before the commands of
-    /// [`EndSimulation`](crate::EndSimulation) play. Unity's `LateSimulationSystemGroup`.
+    /// [`EndSimulation`](crate::EndSimulation) play. This is Unity's `LateSimulationSystemGroup`.
     ///
     /// Put a camera that follows an entity here: it reads the matrices of the same frame, and the commands that it records for
     /// [`EndSimulation`](crate::EndSimulation) play in the same frame. A system that is [`last`](crate::IntoSystem::last) in
@@ -126,7 +127,7 @@ named_units! {
     #[doc(alias = "LateSimulationSystemGroup")]
     #[doc(alias = "PostUpdate")]
     LateSimulation,
-    /// The group that runs last in each frame. Unity's `PresentationSystemGroup`.
+    /// The group that runs last in each frame. This is Unity's `PresentationSystemGroup`.
     #[doc(alias = "PresentationSystemGroup")]
     Presentation,
 }
@@ -136,8 +137,8 @@ impl World {
     ///
     /// # Errors
     ///
-    /// With A0108 if the world does not have the system. With A0110 if the target is not a group, or is the system itself or
-    /// inside of it. With A0097 if the system is a [patch](crate::IntoSystem::patch).
+    /// Returns A0108 if the world does not have the system. Returns A0110 if the target is not a group, or is the system itself
+    /// or inside of it. Returns A0097 if the system is a [patch](crate::IntoSystem::patch).
     ///
     /// # Examples
     ///
@@ -193,7 +194,7 @@ impl World {
     ///
     /// # Errors
     ///
-    /// With A0108 if the world does not have the group, with A0111 if it is not a group.
+    /// Returns A0108 if the world does not have the group, and A0111 if it is not a group.
     ///
     /// # Examples
     ///
@@ -229,7 +230,7 @@ impl World {
     ///
     /// # Errors
     ///
-    /// With A0108 if the world does not have the group, with A0111 if it is not a group.
+    /// Returns A0108 if the world does not have the group, and A0111 if it is not a group.
     ///
     /// # Examples
     ///
@@ -256,7 +257,7 @@ impl World {
     ///
     /// # Errors
     ///
-    /// With A0108 if the world does not have the group, with A0111 if it is not a group.
+    /// Returns A0108 if the world does not have the group, and A0111 if it is not a group.
     pub fn timestep<M>(&self, group: impl IntoSystemTarget<M>) -> Result<Option<f64>, SystemError> {
         let id = self.group_id(group, "timestep")?;
         let rate = self.systems.record(id).and_then(|record| record.children.rate.as_ref());
@@ -267,7 +268,7 @@ impl World {
     ///
     /// # Errors
     ///
-    /// With A0108 if the world does not have the group, with A0111 if it is not a group. With A0121 if the number is not
+    /// Returns A0108 if the world does not have the group, and A0111 if it is not a group. Returns A0121 if the number is not
     /// positive and finite, or the group has no rate manager with a fixed step.
     ///
     /// # Examples
@@ -302,7 +303,7 @@ impl World {
     ///
     /// # Errors
     ///
-    /// With A0108 if the world does not have the group, with A0111 if it is not a group.
+    /// Returns A0108 if the world does not have the group, and A0111 if it is not a group.
     ///
     /// # Examples
     ///
@@ -387,7 +388,7 @@ impl World {
     ///
     /// # Errors
     ///
-    /// With A0108 if the world does not have the group, with A0111 if it is not a group.
+    /// Returns A0108 if the world does not have the group, and A0111 if it is not a group.
     ///
     /// # Examples
     ///
@@ -416,7 +417,7 @@ impl World {
     ///
     /// # Errors
     ///
-    /// With A0097 or A0123 to A0128 if constraints of a group cannot hold. Such a group is not updated.
+    /// Returns A0097 or one of A0123 to A0128 if constraints of a group cannot hold. Such a group is not updated.
     ///
     /// # Examples
     ///

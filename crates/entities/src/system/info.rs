@@ -150,7 +150,7 @@ impl World {
     ///
     /// # Errors
     ///
-    /// With A0108 if the world does not have the system.
+    /// Returns A0108 if the world does not have the system.
     ///
     /// # Examples
     ///
@@ -274,7 +274,7 @@ impl World {
     ///
     /// # Errors
     ///
-    /// With A0108 if the world does not have the system.
+    /// Returns A0108 if the world does not have the system.
     ///
     /// # Examples
     ///
@@ -313,7 +313,7 @@ impl World {
     ///
     /// # Errors
     ///
-    /// With A0108 if the world does not have the system.
+    /// Returns A0108 if the world does not have the system.
     ///
     /// # Examples
     ///

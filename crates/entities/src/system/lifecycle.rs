@@ -22,8 +22,8 @@ impl World {
     ///
     /// # Errors
     ///
-    /// With A0108 if the world does not have the system. With A0150 if the system or one of its members fails in `on_stop_running`
-    /// or `on_destroy`, or panics when it is dropped. The systems are removed in this case too.
+    /// Returns A0108 if the world does not have the system. Returns A0150 if the system or one of its members fails in
+    /// `on_stop_running` or `on_destroy`, or panics when it is dropped. The systems are removed in this case too.
     ///
     /// # Examples
     ///

@@ -19,9 +19,9 @@ use crate::world::{Record, World};
 ///
 /// A point is added like a system. Systems record commands for it with [`CommandsAt`](crate::CommandsAt) and
 /// [`World::commands_at`](crate::World::commands_at). The point waits for the recording jobs only, then plays the buffers in the
-/// order in which they were created. If a recording job panics, its commands are dropped, and the point reports the panic (A0107).
-/// If playing a buffer fails, the other buffers are still played, and one error names the recording systems. A
-/// [disabled](EntityCommandBuffer::set_should_play) buffer is skipped. Unity's `EntityCommandBufferSystem`.
+/// order in which they were created. If a recording job panics, its commands are dropped, and the point reports the panic
+/// (A0107). If playing a buffer fails, the other buffers are still played, and one error names the recording systems. A
+/// [disabled](EntityCommandBuffer::set_should_play) buffer is skipped. This is Unity's `EntityCommandBufferSystem`.
 ///
 /// Each built-in [group](crate::SystemGroup) has a point at its beginning and its end, except that
 /// [`Presentation`](crate::Presentation) has none at its end. Other groups have the points that are added to them.
@@ -95,7 +95,7 @@ named_units! {
 /// Recorder of commands that play at a [`CommandPoint`], on the main thread and in jobs.
 ///
 /// Each run of a system has its own buffer, and buffers play in the order in which their systems ran. The point waits for the
-/// recording jobs. The commands of a job that panics, or of a system that fails, are dropped. Unity's
+/// recording jobs. The commands of a job that panics, or of a system that fails, are dropped. This is Unity's
 /// `EntityCommandBufferSystem.CreateCommandBuffer`.
 ///
 /// # Examples
@@ -139,7 +139,7 @@ impl<P: CommandPoint> CommandsAt<'_, P> {
     ///
     /// # Panics
     ///
-    /// With A0003 if a recording job has not been completed. To record on this thread and in a job, take two parameters.
+    /// Panics with A0003 if a recording job has not been completed. To record on this thread and in a job, take two parameters.
     ///
     /// # Examples
     ///
@@ -199,7 +199,7 @@ impl World {
     ///
     /// # Errors
     ///
-    /// With A0114 if the world does not have the point.
+    /// Returns A0114 if the world does not have the point.
     ///
     /// # Examples
     ///

@@ -153,7 +153,7 @@ impl Bootstrap {
     ///
     /// # Panics
     ///
-    /// If a system cannot be added.
+    /// Panics if a system cannot be added.
     #[track_caller]
     pub fn build(self) -> World {
         self.try_build().unwrap_or_else(|refused| panic!("{refused}"))
@@ -163,7 +163,7 @@ impl Bootstrap {
     ///
     /// # Errors
     ///
-    /// If a system cannot be added. With A0129 if a system to be left out is not registered.
+    /// Returns an error if a system cannot be added. Returns A0129 if a system to be left out is not registered.
     pub fn try_build(self) -> Result<World, SystemError> {
         if let Some(path) = self.unknown {
             return Err(SystemError::NoAutoSystem { path });
@@ -210,7 +210,7 @@ impl World {
     ///
     /// # Panics
     ///
-    /// If a system cannot be added, if two functions are marked with `#[bootstrap]`, or if the marked function panics.
+    /// Panics if a system cannot be added, if two functions are marked with `#[bootstrap]`, or if the marked function panics.
     ///
     /// # Determinism
     ///
@@ -244,11 +244,11 @@ impl World {
     ///
     /// # Errors
     ///
-    /// If a system cannot be added. With A0129 if two functions are marked with `#[bootstrap]`.
+    /// Returns an error if a system cannot be added. Returns A0129 if two functions are marked with `#[bootstrap]`.
     ///
     /// # Panics
     ///
-    /// If a function that is marked with `#[bootstrap]` panics, as [`Bootstrap::build`] does if a system cannot be added.
+    /// Panics if a function that is marked with `#[bootstrap]` panics, as [`Bootstrap::build`] does if a system cannot be added.
     ///
     /// # Examples
     ///

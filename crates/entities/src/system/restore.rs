@@ -42,12 +42,12 @@ impl World {
     ///
     /// # Errors
     ///
-    /// With A0130 if the worlds have different chunk sizes. Also if a component can neither be copied nor cloned, or if there is
-    /// not enough memory for the copies. In these cases the world has not changed.
+    /// Returns A0130 if the worlds have different chunk sizes or capacity limits. Also returns an error if a component can
+    /// neither be copied nor cloned, or if there is not enough memory for the copies. In these cases the world has not changed.
     ///
     /// # Panics
     ///
-    /// If dropping replaced values panics, after the world was restored.
+    /// Panics if dropping replaced values panics, after the world was restored.
     ///
     /// # Determinism
     ///

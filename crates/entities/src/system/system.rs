@@ -23,7 +23,7 @@ use crate::version::Version;
 ///
 /// If a callback returns an error or panics, the update reports it. The system stays in the world, and the other systems run.
 ///
-/// Unity's `SystemBase`.
+/// This is Unity's `SystemBase`.
 ///
 /// # Examples
 ///

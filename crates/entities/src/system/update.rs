@@ -63,7 +63,7 @@ impl World {
     /// # Errors
     ///
     /// Errors of systems (A0078, A0103 to A0107, A0113 to A0118), of their order (A0097, A0123 to A0128), and of jobs of the last
-    /// update. With A0120 if the time step is invalid, and with A0109 if a system of the world is being updated. In the last two
+    /// update. Returns A0120 if the time step is invalid, and A0109 if a system of the world is being updated. In the last two
     /// cases no system has run.
     ///
     /// # Examples
@@ -101,8 +101,8 @@ impl World {
     ///
     /// # Errors
     ///
-    /// Errors of the system. With A0108 if the world does not have the system. With A0109 if the system is being updated, directly
-    /// or by a system that it updates.
+    /// Errors of the system. Returns A0108 if the world does not have the system. Returns A0109 if the system is being updated,
+    /// directly or by a system that it updates.
     ///
     /// # Examples
     ///

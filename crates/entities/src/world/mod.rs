@@ -149,8 +149,8 @@ impl World {
     ///
     /// # Errors
     ///
-    /// If a component can neither be copied nor cloned, or there is not enough memory for the immediate copies. In these cases, and
-    /// if a clone panics, the world is unchanged.
+    /// Returns an error if a component can neither be copied nor cloned, or there is not enough memory for the immediate copies.
+    /// In these cases, and if a clone panics, the world is unchanged.
     ///
     /// # Examples
     ///
@@ -177,7 +177,7 @@ impl World {
     ///
     /// # Errors
     ///
-    /// If a component can neither be copied nor cloned, or there is not enough memory.
+    /// Returns an error if a component can neither be copied nor cloned, or there is not enough memory.
     ///
     /// # Examples
     ///
@@ -241,7 +241,7 @@ impl World {
     /// Begins a transaction, which lends the entities of the world to one job at a time until it
     /// [ends](ExclusiveEntityTransaction::end).
     ///
-    /// The transaction owns the world until then. All jobs over entities of the world are completed first. Unity's
+    /// The transaction owns the world until then. All jobs over entities of the world are completed first. This is Unity's
     /// `BeginExclusiveEntityTransaction`.
     ///
     /// # Examples
@@ -323,7 +323,7 @@ impl World {
     ///
     /// # Errors
     ///
-    /// With A0120 if the time is invalid.
+    /// Returns A0120 if the time is invalid.
     ///
     /// # Examples
     ///
@@ -350,7 +350,7 @@ impl World {
     ///
     /// # Errors
     ///
-    /// With A0120 if the time is invalid.
+    /// Returns A0120 if the time is invalid.
     ///
     /// # Examples
     ///
@@ -373,7 +373,7 @@ impl World {
     ///
     /// # Errors
     ///
-    /// With A0122 if no time was pushed, or, in a system, if the system itself has pushed no time.
+    /// Returns A0122 if no time was pushed, or, in a system, if the system itself has pushed no time.
     pub fn pop_time(&mut self) -> Result<Time, TimeError> {
         self.reset_abandoned_update();
         self.time.pop()
@@ -389,7 +389,7 @@ impl World {
     ///
     /// # Errors
     ///
-    /// With A0120 if `seconds` is not a finite number above zero.
+    /// Returns A0120 if `seconds` is not a finite number above zero.
     ///
     /// # Examples
     ///
@@ -450,7 +450,7 @@ impl WorldSettings {
     ///
     /// # Panics
     ///
-    /// If `bytes` is not a power of two from 4 KiB to 1 MiB.
+    /// Panics if `bytes` is not a power of two from 4 KiB to 1 MiB.
     ///
     /// # Examples
     ///
@@ -481,7 +481,7 @@ impl WorldSettings {
     ///
     /// # Panics
     ///
-    /// If `entities` is zero.
+    /// Panics if `entities` is zero.
     ///
     /// # Examples
     ///
@@ -666,7 +666,7 @@ impl World {
     /// of the group.
     ///
     /// Call this method in each update, because the memory of an allocator from an earlier update is freed earlier. Systems can
-    /// take an [`UpdateAllocator`](crate::UpdateAllocator) parameter instead. Unity's `World.UpdateAllocator`.
+    /// take an [`UpdateAllocator`](crate::UpdateAllocator) parameter instead. This is Unity's `World.UpdateAllocator`.
     ///
     /// # Examples
     ///

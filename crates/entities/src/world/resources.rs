@@ -166,7 +166,7 @@ impl World {
     ///
     /// # Panics
     ///
-    /// With A0103 if the world does not have the resource. [`get_resource`](Self::get_resource) returns `None` instead.
+    /// Panics with A0103 if the world does not have the resource. [`get_resource`](Self::get_resource) returns `None` instead.
     ///
     /// # Examples
     ///
@@ -191,7 +191,8 @@ impl World {
     ///
     /// # Panics
     ///
-    /// With A0103 if the world does not have the resource. [`get_resource_mut`](Self::get_resource_mut) returns `None` instead.
+    /// Panics with A0103 if the world does not have the resource. [`get_resource_mut`](Self::get_resource_mut) returns `None`
+    /// instead.
     ///
     /// # Examples
     ///
@@ -266,14 +267,14 @@ fn no_such<T>(world: &World) -> ! {
     );
 }
 
-/// Singletons: components that exactly one entity has. Unlike [resources](World::insert_resource), forks and saved files contain
-/// them.
+/// Singletons: components that exactly one entity has. A fork contains them, and does not contain
+/// [resources](World::insert_resource).
 impl World {
     /// Returns the only entity with a component.
     ///
     /// # Errors
     ///
-    /// With A0088 if no entity, or more than one, has the component.
+    /// Returns A0088 if no entity, or more than one, has the component.
     ///
     /// # Examples
     ///
@@ -296,8 +297,8 @@ impl World {
     ///
     /// # Errors
     ///
-    /// With A0088 if no entity, or more than one, has the component. [`try_singleton`](Self::try_singleton) returns `None` if no
-    /// entity has it.
+    /// Returns A0088 if no entity, or more than one, has the component. [`try_singleton`](Self::try_singleton) returns `None` if
+    /// no entity has it.
     ///
     /// # Examples
     ///
@@ -324,7 +325,7 @@ impl World {
     ///
     /// # Errors
     ///
-    /// With A0088 if no entity, or more than one, has the component.
+    /// Returns A0088 if no entity, or more than one, has the component.
     ///
     /// # Examples
     ///
@@ -350,7 +351,7 @@ impl World {
     ///
     /// # Errors
     ///
-    /// With A0088 if more than one entity has the component.
+    /// Returns A0088 if more than one entity has the component.
     ///
     /// # Examples
     ///
@@ -375,7 +376,7 @@ impl World {
     ///
     /// # Errors
     ///
-    /// With A0088 if more than one entity has the component.
+    /// Returns A0088 if more than one entity has the component.
     ///
     /// # Examples
     ///
@@ -400,7 +401,7 @@ impl World {
     ///
     /// # Errors
     ///
-    /// With A0088 if no entity, or more than one, has the component.
+    /// Returns A0088 if no entity, or more than one, has the component.
     ///
     /// # Examples
     ///
@@ -426,7 +427,7 @@ impl World {
     ///
     /// # Errors
     ///
-    /// With A0137 if an entity already has the component, even if the component is disabled or the entity is
+    /// Returns A0137 if an entity already has the component, even if the component is disabled or the entity is
     /// [`Disabled`](crate::Disabled).
     ///
     /// # Examples
@@ -459,7 +460,7 @@ impl World {
     ///
     /// # Errors
     ///
-    /// With A0088 if no entity, or more than one, has such a buffer.
+    /// Returns A0088 if no entity, or more than one, has such a buffer.
     ///
     /// # Examples
     ///
@@ -484,7 +485,7 @@ impl World {
     ///
     /// # Errors
     ///
-    /// With A0088 if more than one entity has such a buffer.
+    /// Returns A0088 if more than one entity has such a buffer.
     pub fn try_singleton_buffer<T: BufferElement>(&self) -> Result<Option<&[T]>, EntityError> {
         if self.has_one::<&Buffer<T>>(ComponentType::of_buffer::<T>)? {
             self.singleton_buffer().map(Some)
@@ -497,7 +498,7 @@ impl World {
     ///
     /// # Errors
     ///
-    /// With A0137 if an entity already has such a buffer, even if the buffer is disabled or the entity is
+    /// Returns A0137 if an entity already has such a buffer, even if the buffer is disabled or the entity is
     /// [`Disabled`](crate::Disabled).
     pub fn create_singleton_buffer<T: BufferElement>(
         &mut self,
@@ -518,7 +519,7 @@ impl World {
     ///
     /// # Errors
     ///
-    /// With A0088 if no entity, or more than one, has such a buffer.
+    /// Returns A0088 if no entity, or more than one, has such a buffer.
     ///
     /// # Examples
     ///

@@ -83,7 +83,7 @@ pub enum Moment {
 /// The function that observes updates.
 pub(crate) type Watcher = Box<dyn FnMut(&mut World, Moment) + Send>;
 
-/// The slot of a system.
+/// The place of a system in the system table: the state that each update reads, and pointers to the rest.
 pub(crate) struct SystemSlot {
     pub(crate) generation: u32,
     pub(crate) flags: Flags,

@@ -18,7 +18,7 @@ use crate::world::World;
 /// components.
 ///
 /// A transaction owns its world for as many frames as the jobs take. [`end`](Self::end) returns the world. Dropping a transaction
-/// waits for the jobs, and drops the world. Unity's `ExclusiveEntityTransaction`.
+/// waits for the jobs, and drops the world. This is Unity's `ExclusiveEntityTransaction`.
 ///
 /// # Examples
 ///
@@ -118,7 +118,7 @@ impl ExclusiveEntityTransaction {
     ///
     /// # Errors
     ///
-    /// With A0001 if another job of the transaction is not completed and not among the dependencies. Other errors are those of
+    /// Returns A0001 if another job of the transaction is not completed and not among the dependencies. Other errors are those of
     /// [`JobScheduler::schedule`]. If there is an error, nothing was scheduled.
     ///
     /// # Examples
@@ -213,7 +213,7 @@ impl ExclusiveEntityTransaction {
     ///
     /// # Errors
     ///
-    /// With A0003 if a job of the transaction is not completed.
+    /// Returns A0003 if a job of the transaction is not completed.
     pub fn entities(&self) -> Result<&EntityManager, AccessError> {
         self.entities.get()
     }
@@ -222,7 +222,7 @@ impl ExclusiveEntityTransaction {
     ///
     /// # Errors
     ///
-    /// With A0003 if a job of the transaction is not completed.
+    /// Returns A0003 if a job of the transaction is not completed.
     ///
     /// # Examples
     ///
@@ -248,7 +248,7 @@ impl ExclusiveEntityTransaction {
     ///
     /// # Panics
     ///
-    /// With A0006 if called inside a job, unless all jobs are completed.
+    /// Panics with A0006 if called inside a job, unless all jobs are completed.
     #[track_caller]
     pub fn complete(&mut self) -> Result<(), JobFailed> {
         let completed = self.jobs().try_complete_all(&self.scheduled);
@@ -262,12 +262,12 @@ impl ExclusiveEntityTransaction {
     ///
     /// # Errors
     ///
-    /// If a job panicked, including those that were scheduled through [`entities_mut`](Self::entities_mut): the first failure that
-    /// was not reported yet. Changes that the job made before the panic remain. The error contains the world.
+    /// Returns the first failure that was not reported yet if a job panicked, including jobs that were scheduled through
+    /// [`entities_mut`](Self::entities_mut). Changes that the job made before the panic remain. The error contains the world.
     ///
     /// # Panics
     ///
-    /// With A0006 if called inside a job, unless all jobs are completed.
+    /// Panics with A0006 if called inside a job, unless all jobs are completed.
     ///
     /// # Examples
     ///

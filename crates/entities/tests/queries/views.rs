@@ -127,7 +127,7 @@ fn a_read_only_look_at_a_mutable_view_marks_nothing() {
     let read = some.as_read_only();
     let on = read.iter().filter(|(_, x)| x.get()).map(|(a, _)| a.0);
     assert_eq!(on.collect::<Vec<_>>(), expected);
-    // Loops nest, also with read-only loops of another view.
+    // Loops nest, even with read-only loops of another view.
     let (first, _) = read.get(all[0]).unwrap();
     assert!(some.as_read_only().iter().all(|(a, _)| a.0 >= first.0));
     assert_eq!(lists.as_read_only().iter().flatten().flatten().collect::<Vec<_>>(), [&Item(3)]);

@@ -48,7 +48,7 @@ struct Block<T> {
 
 /// The part of a block that does not depend on the type of the value.
 struct Header {
-    /// The number of `Held` references, plus the references of the owner, including spare ones.
+    /// The number of references to the block: one for each `Held`, one for the owner, and the owner's spare ones.
     references: AtomicUsize,
     slot: Slot,
 }

@@ -85,7 +85,7 @@ struct State {
     next_sequence: u64,
     /// The number of the last walk over the graph.
     mark: u64,
-    /// The leased blocks. `free` has the free nodes of these blocks, with the next one last.
+    /// The leased blocks of nodes. `free` lists the free nodes of these blocks. Its last node is used next.
     blocks: Vec<u32>,
     free: Vec<u32>,
     /// The held jobs, in the order in which they were scheduled. The list may contain jobs that are no longer held.

@@ -28,7 +28,7 @@ pub(super) struct Changes {
 }
 
 impl Clone for Changes {
-    /// Returns empty lists. They are only valid during one update.
+    /// Returns empty lists, because the contents are only valid during one update.
     fn clone(&self) -> Self {
         Self { pass: self.pass, ..Self::default() }
     }

@@ -59,11 +59,11 @@ pub(crate) type ComputedData =
 
 /// The source of the matrix of a row.
 ///
-/// | | |
+/// | Number | Matrix of the row |
 /// |---|---|
-/// | [`MatrixSource::INACTIVE`] | none: the row keeps its matrix |
-/// | the highest bit, and a place | the matrix at the place, which is its own |
-/// | a place | the matrix at the place, which is its parent's, times its local matrix |
+/// | [`MatrixSource::INACTIVE`] | unchanged |
+/// | a place with the highest bit set | the matrix at this place, which is the row's own place |
+/// | a place | the matrix at this place, which is that of the parent, times the local matrix of the row |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct MatrixSource(u32);
 

@@ -373,11 +373,11 @@ impl Order {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NeedsRebuild;
 
-/// Fragmentation that is tolerated in small orders.
+/// The number of holes, or of places in the tail, that is tolerated in an order of any size.
 const SLACK: usize = 32;
 
 impl Order {
-    /// Makes room for nodes with numbers below `nodes`. New nodes have no place.
+    /// Reserves room for nodes with numbers below `nodes`. New nodes have no place.
     pub(crate) fn grow(&mut self, nodes: usize) {
         self.place.resize(nodes, NONE);
         self.position.resize(nodes, 0);

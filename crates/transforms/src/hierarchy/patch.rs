@@ -18,14 +18,14 @@ use super::rebuild::matrix_of;
 use super::{Hierarchy, MatrixSource, NodeMatrices};
 use crate::components::{CustomLocalToWorld, LocalToWorld};
 
-/// An entity that was in a changed row.
+/// An entity that was in a changed row at the last update.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RemovedRow {
     entity: Entity,
     parent: Entity,
     is_root: bool,
     source: MatrixSource,
-    /// The old slot.
+    /// The slot of the entity at the last update.
     slot: u32,
     /// The position of the entity in the child list of its parent.
     position: u32,

@@ -138,7 +138,7 @@ pub(super) struct LinkCheck {
     pub(super) is_written: bool,
     /// True if a child in a changed chunk has a parent other than its previous one.
     pub(super) has_new_parents: bool,
-    /// The order version of children.
+    /// The order version of entities with a [`PreviousParent`], which increases when such entities are added, removed or moved.
     pub(super) order_version: u32,
     /// True if children were added, removed or moved.
     pub(super) is_moved: bool,

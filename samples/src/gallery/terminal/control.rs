@@ -28,7 +28,8 @@ impl Control {
         self.paused
     }
 
-    /// Returns whether to quit or to step without waiting for the end of the frame's time.
+    /// Returns whether the view continues without waiting for the end of the frame's time: to quit,
+    /// or to run a single step.
     pub(super) fn is_waited_for(&self) -> bool {
         self.quits || self.steps > 0
     }
@@ -43,7 +44,7 @@ impl Control {
         is_step
     }
 
-    /// Handles the keys of the gallery. Returns the action for the sample otherwise.
+    /// Handles a key of the gallery. For other keys, returns the action for the sample.
     pub(super) fn press(&mut self, event: KeyEvent) -> Option<Action> {
         if event.kind == KeyEventKind::Release {
             return None;

@@ -13,7 +13,8 @@ pub(super) fn update(world: &mut World) {
     world.update(FRAME);
 }
 
-/// Directly: for so few entities a job would take longer.
+/// Processes the entities on this thread, because a job would take longer for this number of
+/// entities.
 fn system<X: Component + Value, Y: Component + Value>(mut query: Query<'_, (&mut X, &mut Y)>) {
     query.for_each(|(x, y)| work::swap(x, y));
 }
@@ -41,7 +42,7 @@ pub(in crate::parts::systems) fn empty_1000(cell: Cell) -> Reading {
     empty(cell, 1_000)
 }
 
-/// In the default group, with the other groups and points around it.
+/// Measures systems in the default group, with the other groups and points around it.
 fn empty(cell: Cell, count: usize) -> Reading {
     let ran = work::count_runs(systems(count, work::counted), update);
     cell.run(systems(count, work::nothing), update, |_| ran)
@@ -56,7 +57,8 @@ fn systems(count: usize, system: impl Fn() + Copy + Send + Sync + 'static) -> Wo
     world
 }
 
-/// By chunks, which move to the other world; entities get new ids there, with a map.
+/// Moves whole chunks to the other world. The entities get new ids there, with a map from the old
+/// ones.
 pub(in crate::parts::systems) fn world_move(cell: Cell) -> Reading {
     type Pair = (World, World);
     let make = || {

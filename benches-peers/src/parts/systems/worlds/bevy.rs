@@ -15,14 +15,15 @@ fn run((world, schedule): &mut Scheduled) {
     schedule.run(world);
 }
 
-/// Without a final sync point for commands, which no system here uses.
+/// Returns a schedule without a final sync point for commands, because no system here uses
+/// commands.
 fn on_this_thread() -> Schedule {
     let mut schedule = Schedule::default();
     schedule.set_executor(SingleThreadedExecutor::new()).set_apply_final_deferred(false);
     schedule
 }
 
-/// By slices, without marking each row as changed.
+/// Processes the entities as slices, without marking each row as changed.
 fn system<X, Y>(mut query: Query<'_, '_, (&mut X, &mut Y)>)
 where
     X: Component<Mutability = Mutable> + Value,

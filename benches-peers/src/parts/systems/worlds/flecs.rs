@@ -13,7 +13,7 @@ fn progress(world: &mut World) {
     world.progress_time(FRAME);
 }
 
-/// Table by table, as slices.
+/// Processes the entities table by table, as slices.
 fn system<X, Y>(world: &World)
 where
     X: Value + ComponentId<UnderlyingType = X> + DataComponent,

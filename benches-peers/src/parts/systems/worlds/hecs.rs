@@ -34,8 +34,8 @@ pub(in crate::parts::systems) fn schedule(cell: Cell) -> Reading {
     })
 }
 
-/// As columns that are copied between the worlds, since the types are known and `Copy`. hecs itself moves only entity by entity:
-/// `take`, then `spawn`.
+/// Copies columns between the worlds, since the types are known and `Copy`. hecs itself only moves entity by entity: `take`, then
+/// `spawn`.
 pub(in crate::parts::systems) fn world_move(cell: Cell) -> Reading {
     type Pair = (World, World);
     let make = || {

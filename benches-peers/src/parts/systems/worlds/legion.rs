@@ -14,7 +14,7 @@ fn execute((world, resources, schedule): &mut Scheduled) {
     schedule.execute(world, resources);
 }
 
-/// By slices.
+/// Processes the entities as slices.
 fn add_system<X: Value, Y: Value>(schedule: &mut Builder, name: &'static str) {
     let system = SystemBuilder::new(name).with_query(<(&mut X, &mut Y)>::query()).build(
         |_, world, _, query| {
@@ -27,7 +27,8 @@ fn add_system<X: Value, Y: Value>(schedule: &mut Builder, name: &'static str) {
     schedule.add_system(system);
 }
 
-/// On two threads: the second and the third system write the same component, of other entities.
+/// Measures a schedule on two threads. The second and the third system write the same component of
+/// different entities.
 pub(in crate::parts::systems) fn schedule(cell: Cell) -> Reading {
     work::two_threads();
     let mut world = World::default();
@@ -56,7 +57,7 @@ pub(in crate::parts::systems) fn empty_1000(cell: Cell) -> Reading {
     empty(cell, 1_000)
 }
 
-/// One after the other on this thread, which is quicker for empty systems.
+/// Runs the systems one after the other on this thread, which is faster for empty systems.
 fn empty(cell: Cell, count: usize) -> Reading {
     let ran = work::count_runs(systems(count, work::counted), execute);
     cell.run(systems(count, work::nothing), execute, |_| ran)
@@ -72,7 +73,7 @@ fn systems(count: usize, system: impl Fn() + Copy + Send + Sync + 'static) -> Sc
     (World::default(), Resources::default(), schedule.build())
 }
 
-/// Entities keep their ids, which are unique among all worlds.
+/// Moves entities to another world. They keep their ids, which are unique among all worlds.
 pub(in crate::parts::systems) fn world_move(cell: Cell) -> Reading {
     type Pair = (World, World);
     let make = || {

@@ -16,7 +16,7 @@ struct Columns {
     e: Vec<E>,
 }
 
-/// One loop after the other. (Sharing them between two threads takes longer.)
+/// Runs one loop after the other. (Sharing the loops between two threads takes longer.)
 pub(in crate::parts::systems) fn schedule(cell: Cell) -> Reading {
     let mut columns = Columns::default();
     for index in 0..EACH {
@@ -74,7 +74,7 @@ fn systems(count: usize, system: impl Fn() + Copy + 'static) -> Functions {
     (0..count).map(|_| Box::new(system) as Box<dyn FnMut()>).collect()
 }
 
-/// Rows of a chunk: it has 16 KiB, and a row 32 bytes.
+/// Number of rows in a chunk. A chunk has 16 KiB, and a row 32 bytes.
 const ROWS: usize = 512;
 
 /// The entity of a row.

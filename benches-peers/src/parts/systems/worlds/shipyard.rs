@@ -70,7 +70,8 @@ fn systems(count: usize, system: impl Fn() + Copy + Send + Sync + 'static) -> Sc
     (World::new(), workload)
 }
 
-/// One by one, since there is no bulk operation. Entities keep their ids.
+/// Moves entities to another world one by one, since there is no bulk operation. They keep their
+/// ids.
 pub(in crate::parts::systems) fn world_move(cell: Cell) -> Reading {
     type State = (World, Vec<EntityId>, World);
     let make = || {

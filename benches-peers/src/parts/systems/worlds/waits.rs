@@ -1,4 +1,5 @@
-//! ancho, with and without an order that leaves jobs more time: systems that schedule a job each, and systems that wait for it.
+//! ancho, with and without the order for latency, which leaves jobs more time: systems that schedule a job each, and systems that
+//! wait for it.
 
 use std::hint::black_box;
 
@@ -9,7 +10,7 @@ use super::types::{A, B, C, D, E, Value};
 use super::work;
 use crate::harness::{Cell, Reading};
 
-/// Entities, each with all components.
+/// Number of entities, each with all components.
 const ENTITIES: usize = 10_000;
 
 /// Schedules one job on one thread.
@@ -43,12 +44,12 @@ fn waits(cell: Cell, for_latency: bool) -> Reading {
     })
 }
 
-/// In the order of adding: each system waits for the job that was just scheduled.
+/// Measures systems in the order in which they were added: each reading system waits for the job that was just scheduled.
 pub(in crate::parts::systems) fn plain(cell: Cell) -> Reading {
     waits(cell, false)
 }
 
-/// All jobs are scheduled before the first wait.
+/// Measures systems in the order for latency: all jobs are scheduled before the first wait.
 pub(in crate::parts::systems) fn lengthened(cell: Cell) -> Reading {
     waits(cell, true)
 }

@@ -13,7 +13,7 @@ pub(super) const EACH: usize = 10_000;
 /// Entities that move to another world.
 pub(super) const MOVED: usize = 50_000;
 
-/// The entities of ecs_bench_suite's `schedule`, with differing values.
+/// Returns an entity of ecs_bench_suite's `schedule`, with a value that depends on the index.
 pub(super) fn ab(index: usize) -> (A, B) {
     let index = index as f32;
     (A(index), B(-index))
@@ -45,8 +45,8 @@ pub(super) fn counted() {
     RAN.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Counts the systems that run, with a schedule of [`counted`] in place of [`nothing`]. It is not the timed schedule: counting
-/// costs as much as running.
+/// Counts the systems that run, with a schedule of [`counted`] in place of [`nothing`]. The timed schedule does not count,
+/// because counting costs as much as running.
 pub(super) fn count_runs<S>(mut state: S, mut run: impl FnMut(&mut S)) -> u64 {
     let mut ran = || {
         run(&mut state);
@@ -57,13 +57,13 @@ pub(super) fn count_runs<S>(mut state: S, mut run: impl FnMut(&mut S)) -> u64 {
     first
 }
 
-/// The work of a system for one entity.
+/// Swaps two components of one entity, which is the work of a system.
 #[inline]
 pub(super) fn swap<X: Value, Y: Value>(x: &mut X, y: &mut Y) {
     mem::swap(x.value(), y.value());
 }
 
-/// The same for entities whose components are in slices.
+/// Swaps two components of all entities of slices, like [`swap`].
 #[inline]
 pub(super) fn swap_all<X: Value, Y: Value>(xs: &mut [X], ys: &mut [Y]) {
     xs.iter_mut().zip(ys).for_each(|(x, y)| swap(x, y));

@@ -328,7 +328,9 @@ impl FilledPlan<'_> {
                     for &run in step.runs(found) {
                         mover.storage.table.free_rows(mover.storage.chunks.entities_in(run));
                     }
-                    // SAFETY: the entities are freed, and all values that need to be dropped are still in the rows.
+                    // SAFETY: the entities are freed. All values that need to be dropped are still in the rows, in the columns
+                    // `shape.dropped`. The shape, with this list, lives as long as the storage, which outlives the deferred
+                    // drops.
                     drop(unsafe { remove_rows(mover.storage, step, found, &shape.dropped, dead) });
                 }
             }

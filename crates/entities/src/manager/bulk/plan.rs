@@ -399,7 +399,8 @@ fn is_refitted(chunk: &Chunk, transfer: &Transfer, capacity: u32) -> bool {
     transfer.repacks && !chunk.may_be_shared() && chunk.len >= capacity - capacity / 4
 }
 
-/// Lists the archetypes that lose all their chunks to other archetypes. `ends` has the index after the last step of each.
+/// Lists the archetypes that lose all their chunks to other archetypes. For each archetype, `ends` has the index after its last
+/// step in `steps`.
 fn list_emptied(
     storage: &Storage,
     transfers: &Transfers,

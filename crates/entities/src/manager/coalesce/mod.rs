@@ -133,7 +133,7 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// If there is no memory.
+    /// Returns an error if there is no memory.
     pub(crate) fn prepare_coalesced(&mut self) -> Result<(), EntityError> {
         self.coalesced.gather();
         for at in 0..self.coalesced.targets.len() {

@@ -192,8 +192,8 @@ impl EntityManager {
         is_allowed
     }
 
-    /// Returns the position of an existing entity in `touched`. If the entity does not exist, returns an error that says whether
-    /// a command for it is supported, which then has no effect.
+    /// Returns the position of an existing entity in `touched`. If there is no such entity, returns `Err(true)` if a command for
+    /// the entity has no effect, and `Err(false)` if the command cannot be coalesced.
     #[inline]
     fn existing(&mut self, entity: Entity, may_come: bool) -> Result<u32, bool> {
         match self.state_of(entity) {
@@ -372,7 +372,8 @@ impl EntityManager {
         !self.coalesced.shapes.edge(edge, &self.sets, &self.storage.settings).has_one
     }
 
-    /// Returns whether a shape is supported, and needs no special handling at this end.
+    /// Returns whether a shape is supported, and whether this end of a sequence affects only the entities of the shape
+    /// themselves.
     fn is_simple(&self, shape: u32, end: SequenceEnd) -> bool {
         let shape = &self.coalesced.shapes[shape];
         shape.is_supported && (shape.despawns_alone || end != SequenceEnd::Despawned)

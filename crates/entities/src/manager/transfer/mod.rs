@@ -3,8 +3,8 @@
 //! A transfer has three steps, so that it is made completely or not at all:
 //!
 //! 1. [`plan`] determines the targets of the rows of each source chunk, and reserves rows for those whose chunk is not moved as a
-//! whole. It fails if there is no memory. Looking up shared values runs user code. Their entity references are already replaced
-//! in this step, so the next ids are computed in advance.
+//!    whole. It fails if there is no memory. Looking up shared values runs user code. Their entity references are already replaced
+//!    in this step, so the next ids are computed in advance.
 //! 2. If the entities are copied, their values are cloned. This runs user code, which can panic.
 //! 3. [`ImportPlan`](crate::storage::ImportPlan) moves chunks and rows, and allocates the ids. It cannot fail.
 //!
@@ -38,14 +38,14 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// If an entity is larger than a chunk of this world. If there is no memory for rows, or for copies of memory that the other
-    /// world shares with forks. In these cases nothing was moved.
+    /// Returns an error if an entity is larger than a chunk of this world. Also returns an error if there is no memory for rows,
+    /// or for copies of memory that the other world shares with forks. In these cases nothing was moved.
     ///
     /// # Panics
     ///
-    /// If there would be more than 2³¹ entities. In that case nothing was moved. If user code panics while references are
-    /// replaced, for example the comparison of a set's elements. In that case everything was moved, and all other references were
-    /// replaced.
+    /// Panics if there would be more than 2³¹ entities. In that case nothing was moved. Also panics if user code panics while
+    /// references are replaced, for example the comparison of a set's elements. In that case everything was moved, and all other
+    /// references were replaced.
     ///
     /// # Complexity
     ///
@@ -147,8 +147,8 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// If a component can neither be copied nor cloned, an entity is larger than a chunk of this world, or there is no memory. In
-    /// these cases, and if a clone panics, nothing was copied.
+    /// Returns an error if a component can neither be copied nor cloned, an entity is larger than a chunk of this world, or there
+    /// is no memory. In these cases, and if a clone panics, nothing was copied.
     ///
     /// # Panics
     ///

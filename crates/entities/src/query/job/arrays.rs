@@ -30,9 +30,9 @@ use crate::query::walk::refuse;
 /// An array of the entities of a query, which an ordinary [parallel job](ancho_jobs::ParallelFor) captures.
 ///
 /// One array can have several components: each index of the job receives the data of one entity. In a job over batches, the
-/// function receives a [`QueryArrayBatch`]. Its `get_mut` takes an index of the batch, and its `get`, which read-only data has, any
-/// index. The indices are those of [`to_entities`](crate::Query::to_entities). Unity's `ComponentDataArray`, `EntityArray` and
-/// `BufferArray`.
+/// function receives a [`QueryArrayBatch`]. Its `get_mut` takes an index of the batch, and its `get`, which read-only data has,
+/// any index. The indices are those of [`to_entities`](crate::Query::to_entities). This is Unity's `ComponentDataArray`,
+/// `EntityArray` and `BufferArray`.
 ///
 /// The job must be scheduled on the world's own [job scheduler](Self::jobs). Like every job over entities, it waits for jobs that
 /// conflict with its data.
@@ -134,7 +134,7 @@ impl<'v, D: QueryData> QueryArrayBatch<'v, D> {
     ///
     /// # Panics
     ///
-    /// With A0077 if the index is out of bounds.
+    /// Panics with A0077 if the index is out of bounds.
     #[track_caller]
     pub fn get(&mut self, index: usize) -> D::Item<'v>
     where
@@ -149,7 +149,7 @@ impl<'v, D: QueryData> QueryArrayBatch<'v, D> {
     ///
     /// # Panics
     ///
-    /// With A0077 if the index is out of bounds, or in another batch, which another thread may use.
+    /// Panics with A0077 if the index is out of bounds, or in another batch, which another thread may use.
     #[inline]
     #[track_caller]
     pub fn get_mut(&mut self, index: usize) -> D::Item<'_> {
@@ -290,8 +290,8 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
     ///
     /// # Panics
     ///
-    /// With A0076 if the query filters by enabled state or by change, or if its data writes enabled state or has an optional
-    /// enableable component. Also if chunks are shared with a fork, and memory for copies runs out.
+    /// Panics with A0076 if the query filters by enabled state or by change, or if its data writes enabled state or has an
+    /// optional enableable component. Also panics if chunks are shared with a fork, and memory for copies runs out.
     #[track_caller]
     pub fn into_array(self) -> QueryArray<'w, D>
     where
@@ -325,11 +325,11 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
     /// [`to_entities`](crate::Query::to_entities).
     ///
     /// The list is cleared first. Jobs that write the query's data do not conflict with this job, which does not use the data.
-    /// Unity's `ToEntityListAsync`.
+    /// This is Unity's `ToEntityListAsync`.
     ///
     /// # Panics
     ///
-    /// With the codes of [`QueryJob`].
+    /// Panics with the codes of [`QueryJob`].
     ///
     /// # Examples
     ///
@@ -368,11 +368,11 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
     /// Schedules a job that copies the values of a component to a list, in the order of
     /// [`to_entities`](crate::Query::to_entities).
     ///
-    /// The list is cleared first. Unity's `ToComponentDataListAsync`.
+    /// The list is cleared first. This is Unity's `ToComponentDataListAsync`.
     ///
     /// # Panics
     ///
-    /// With the codes of [`QueryJob`], and with A0135 unless the query's data has the component.
+    /// Panics with the codes of [`QueryJob`], and with A0135 unless the query's data has the component.
     ///
     /// # Examples
     ///
@@ -420,12 +420,12 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
     /// Schedules a job that copies values of a component to the entities, in the order of
     /// [`to_entities`](crate::Query::to_entities).
     ///
-    /// The values are the elements of a list or an array, which earlier jobs may still be filling. The component counts as changed
-    /// when the job has run. Unity's `CopyFromComponentDataListAsync`.
+    /// The values are the elements of a list or an array, which earlier jobs may still be filling. The component counts as
+    /// changed when the job has run. This is Unity's `CopyFromComponentDataListAsync`.
     ///
     /// # Panics
     ///
-    /// With the codes of [`QueryJob`], and with A0135 unless the query's data has the component for writing.
+    /// Panics with the codes of [`QueryJob`], and with A0135 unless the query's data has the component for writing.
     ///
     /// The job panics with A0060, and writes no value, if the number of values differs from the number of entities when it runs.
     ///
@@ -485,7 +485,7 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
     ///
     /// # Panics
     ///
-    /// With A0135 if the query's data does not have the component, or only for reading.
+    /// Panics with A0135 if the query's data does not have the component, or only for reading.
     #[track_caller]
     fn require<T: Component>(&self, to_change: bool) -> ComponentType {
         let component = ComponentType::of::<T>();

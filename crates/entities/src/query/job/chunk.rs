@@ -64,9 +64,9 @@ impl<'c, D: QueryData> ChunkInJob<'c, D> {
 
     /// Returns the index of the chunk among all chunks of the matching archetypes.
     ///
-    /// Chunks that a filter by change, enabled state or shared value excludes are counted too, so the indices of the chunks that a
-    /// job is called for can have gaps. The index is less than [`count_chunks_unfiltered`](crate::Query::count_chunks_unfiltered).
-    /// Unity's `unfilteredChunkIndex`.
+    /// Chunks that a filter by change, enabled state or shared value excludes are counted too, so the indices of the chunks that
+    /// a job is called for can have gaps. The index is less than
+    /// [`count_chunks_unfiltered`](crate::Query::count_chunks_unfiltered). This is Unity's `unfilteredChunkIndex`.
     pub fn index(&self) -> usize {
         self.batch.chunk_number
     }
@@ -108,7 +108,7 @@ impl<'c, D: QueryData> ChunkInJob<'c, D> {
     ///
     /// # Panics
     ///
-    /// With A0135 unless the query's data has `&PerChunk<T>` or `&mut PerChunk<T>`, perhaps in an `Option`.
+    /// Panics with A0135 unless the query's data has `&PerChunk<T>` or `&mut PerChunk<T>`, perhaps in an `Option`.
     #[track_caller]
     pub fn chunk_component<T: Component + Default>(&self) -> Option<&T> {
         self.batch.chunk_value()
@@ -121,7 +121,7 @@ impl<'c, D: QueryData> ChunkInJob<'c, D> {
     ///
     /// # Panics
     ///
-    /// With A0135 unless the query's data has `&mut PerChunk<T>`, perhaps in an `Option`.
+    /// Panics with A0135 unless the query's data has `&mut PerChunk<T>`, perhaps in an `Option`.
     #[track_caller]
     pub fn chunk_component_mut<T: Component + Default>(&mut self) -> Option<&mut T> {
         self.batch.chunk_value_mut()
@@ -133,7 +133,8 @@ impl<'c, D: QueryData> ChunkInJob<'c, D> {
     ///
     /// # Panics
     ///
-    /// With A0135 unless the query's data has the component, with a value, or the query filters by changes of the component.
+    /// Panics with A0135 unless the query's data has the component, with a value, or the query filters by changes of the
+    /// component.
     #[track_caller]
     pub fn change_version<T: Component>(&self) -> Option<Version> {
         let ty = ComponentType::of::<T>();
@@ -147,7 +148,7 @@ impl<'c, D: QueryData> ChunkInJob<'c, D> {
     ///
     /// # Panics
     ///
-    /// With A0135 for the reasons of [`change_version`](Self::change_version).
+    /// Panics with A0135 for the reasons of [`change_version`](Self::change_version).
     #[track_caller]
     pub fn did_change<T: Component>(&self, since: Version) -> bool {
         self.change_version::<T>().is_some_and(|version| version.is_newer_than(since))

@@ -12,18 +12,18 @@ use crate::query::parallel::ParallelData;
 /// Indices of the entity that an [`EntityJob`] is called for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EntityAt {
-    /// Index among all entities that match, starting with zero, in the order of the chunks. Unity's `EntityIndexInQuery`.
+    /// Index among all entities that match, starting with zero, in the order of the chunks. This is Unity's `EntityIndexInQuery`.
     pub in_query: usize,
-    /// Row in the chunk. Entities that do not match are counted too. Unity's `EntityIndexInChunk`.
+    /// Row in the chunk. Entities that do not match are counted too. This is Unity's `EntityIndexInChunk`.
     pub row: usize,
     /// Index among the entities of the chunk that match. In each container that the job writes, the entity has the element with
     /// this index.
     pub in_batch: usize,
-    /// Index of the chunk, as returned by [`ChunkInJob::index`]. Unity's `ChunkIndexInQuery`.
+    /// Index of the chunk, as returned by [`ChunkInJob::index`]. This is Unity's `ChunkIndexInQuery`.
     pub chunk: usize,
 }
 
-/// A job as a struct that is called for each entity. Unity's `IJobEntity`.
+/// A job as a struct that is called for each entity. This is Unity's `IJobEntity`.
 ///
 /// The fields are captures: tokens of containers, [lookups](crate::JobLookup) and plain values, as in a
 /// [`ParallelFor`](ancho_jobs::ParallelFor). [`QueryJob::schedule_job`] and [`QueryJob::schedule_job_parallel`] schedule the job,
@@ -90,7 +90,7 @@ pub trait EntityJob: ParallelJobStruct {
     }
 }
 
-/// A job as a struct that is called for each chunk. Unity's `IJobChunk`.
+/// A job as a struct that is called for each chunk. This is Unity's `IJobChunk`.
 ///
 /// The job is called once for each chunk with matching entities. A chunk counts as changed if the job fetches
 /// [values](ChunkInJob::for_each_run) that it can write.
@@ -224,7 +224,7 @@ impl<D: ParallelData + 'static> QueryJob<'_, D> {
     ///
     /// # Panics
     ///
-    /// If the job panics, or for the reasons of [`schedule_job`](Self::schedule_job).
+    /// Panics if the job panics, or for the reasons of [`schedule_job`](Self::schedule_job).
     #[track_caller]
     pub fn run_job<J: EntityJob<Query = D>>(self, job: J) {
         self.entity_task(job).run(|whole| {
@@ -251,7 +251,7 @@ impl<D: ParallelData + 'static> QueryJob<'_, D> {
     ///
     /// # Panics
     ///
-    /// If the job panics, or for the reasons of [`schedule_chunk_job`](Self::schedule_chunk_job).
+    /// Panics if the job panics, or for the reasons of [`schedule_chunk_job`](Self::schedule_chunk_job).
     #[track_caller]
     pub fn run_chunk_job<J: ChunkJob<Query = D>>(self, job: J) {
         self.chunk_task(job).run(|whole| {

@@ -185,8 +185,8 @@ where
 impl<'w, D> JobLookup<'w, D> {
     /// Allows a parallel job to capture a lookup that writes. The threads must use different entities.
     ///
-    /// Unity's `NativeDisableParallelForRestriction`. If data of a chunk was returned for writing, all rows of the chunk count as
-    /// changed.
+    /// This is Unity's `NativeDisableParallelForRestriction`. If data of a chunk was returned for writing, all rows of the chunk
+    /// count as changed.
     ///
     /// This method is safe. [`JobLookupView::get_unchecked`] is unsafe and has the requirements.
     ///
@@ -424,7 +424,7 @@ impl<'v, D: QueryData> JobLookupView<'v, D> {
     /// Returns the chunk number and the row of an entity, or `None` if the entity does not exist or does not have the data.
     ///
     /// The chunk number is that of [`StorageInfo::chunk_number`](crate::StorageInfo::chunk_number). A lookup of [`Entity`] finds
-    /// every entity. Unity's `EntityStorageInfoLookup` in a job.
+    /// every entity. This is Unity's `EntityStorageInfoLookup` in a job.
     ///
     /// # Examples
     ///
@@ -551,8 +551,8 @@ impl<D, M> fmt::Debug for JobLookupView<'_, D, M> {
     }
 }
 
-/// Number of entities whose values are prefetched before the first item is returned. The slots of as many more entities are
-/// prefetched.
+/// Number of entities whose values are prefetched ahead of the returned item. Slots are prefetched for twice this number of
+/// entities.
 const AHEAD: usize = 16;
 
 /// Ring buffers of [`get_many`](JobLookupView::get_many).
@@ -589,7 +589,7 @@ pub(crate) struct LookupMemory {
     fetched: Vec<MaybeUninit<u64>>,
     /// The match of each chunk, indexed by chunk number. Null if the chunk does not match.
     found: Vec<*const Match>,
-    /// One bit per chunk, set if several threads may write and data of the chunk was returned for writing.
+    /// One bit per chunk, set if data of the chunk was returned for writing. Used only if several threads may write.
     written: Vec<AtomicU64>,
     chunks: ChunkTable,
     version: Version,
@@ -688,7 +688,8 @@ impl LookupMemory {
             while word != 0 {
                 let chunk = at * 64 + word.trailing_zeros();
                 word &= word - 1;
-                // SAFETY: data of the chunk was returned, so that a fetch was inserted for it. No other thread uses the data.
+                // SAFETY: the memory was filled for this data, which can be written. Data of the chunk was returned, so a fetch
+                // was inserted for the chunk, which exists. All threads of the job are done, and no other job uses the data.
                 unsafe {
                     self.mark::<D>(chunk);
                     if D::TRACKS

@@ -200,7 +200,7 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
     ///
     /// # Panics
     ///
-    /// With the error's code if the job was not scheduled.
+    /// Panics with the error's code if the job was not scheduled.
     #[track_caller]
     fn record(&self, name: &'static str, scheduled: Result<JobHandle, ScheduleError>) -> JobHandle {
         match scheduled {
@@ -237,7 +237,7 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
     ///
     /// # Panics
     ///
-    /// With the codes of [`QueryJob`].
+    /// Panics with the codes of [`QueryJob`].
     ///
     /// # Examples
     ///
@@ -267,7 +267,7 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
     ///
     /// # Panics
     ///
-    /// With the codes of [`QueryJob`].
+    /// Panics with the codes of [`QueryJob`].
     ///
     /// # Examples
     ///

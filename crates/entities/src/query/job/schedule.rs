@@ -40,7 +40,7 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
     ///
     /// # Panics
     ///
-    /// With the codes of [`QueryJob`].
+    /// Panics with the codes of [`QueryJob`].
     ///
     /// # Examples
     ///
@@ -79,7 +79,7 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
     ///
     /// # Panics
     ///
-    /// With the codes of [`QueryJob`].
+    /// Panics with the codes of [`QueryJob`].
     ///
     /// # Examples
     ///
@@ -108,7 +108,7 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
     ///
     /// # Panics
     ///
-    /// With the codes of [`QueryJob`].
+    /// Panics with the codes of [`QueryJob`].
     ///
     /// # Examples
     ///
@@ -147,7 +147,7 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
     ///
     /// # Panics
     ///
-    /// With the codes of [`QueryJob`], and if the function panics.
+    /// Panics with the codes of [`QueryJob`], and if the function panics.
     #[track_caller]
     pub fn run<C>(self, mut function: C)
     where
@@ -166,7 +166,7 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
     ///
     /// # Panics
     ///
-    /// If memory for copies of shared chunks runs out.
+    /// Panics if memory for copies of shared chunks runs out.
     #[track_caller]
     pub(super) fn task<N, X: JobData, L: MarksLate>(self, captures: X) -> Task<'w, D, D, X, L> {
         // SAFETY: `D` is the data of the query.
@@ -196,7 +196,7 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
     ///
     /// # Panics
     ///
-    /// If memory for copies of shared chunks runs out.
+    /// Panics if memory for copies of shared chunks runs out.
     #[track_caller]
     pub(super) fn task_to_write<X>(
         self,
@@ -214,7 +214,7 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
     ///
     /// # Panics
     ///
-    /// If memory for copies of shared chunks runs out.
+    /// Panics if memory for copies of shared chunks runs out.
     ///
     /// # Safety
     ///
@@ -278,7 +278,7 @@ impl<D: QueryData, W, X: ParallelJobData, L> Task<'_, D, W, X, L> {
     ///
     /// # Panics
     ///
-    /// With A0010 if a container has too few elements.
+    /// Panics with A0010 if a container has too few elements.
     #[track_caller]
     pub(super) fn check_count(&mut self) {
         let matched = self.job.query.matched;
@@ -295,7 +295,7 @@ impl<D: QueryData, W, X: ParallelJobData, L> Task<'_, D, W, X, L> {
     ///
     /// # Panics
     ///
-    /// With A0158 if a container has too few elements.
+    /// Panics with A0158 if a container has too few elements.
     #[track_caller]
     pub(super) fn check_chunk_count(&self) {
         let count = self.job.query.count_chunks_unfiltered();
@@ -363,11 +363,11 @@ impl<D: QueryData, W: QueryData + 'static, X: JobData, L: MarksLate> Task<'_, D,
 impl<'w, D: ParallelData + 'static, X: JobData> QueryJobWith<'w, D, X> {
     /// Schedules a job on one thread, which calls the function for each entity, in the order of the chunks.
     ///
-    /// The function receives the captures as any job on one thread does: each container as a whole, also if it is written.
+    /// The function receives the captures as any job on one thread does: each container as a whole, even if it is written.
     ///
     /// # Panics
     ///
-    /// With the codes of [`QueryJob`].
+    /// Panics with the codes of [`QueryJob`].
     ///
     /// # Examples
     ///
@@ -398,7 +398,7 @@ impl<'w, D: ParallelData + 'static, X: JobData> QueryJobWith<'w, D, X> {
     ///
     /// # Panics
     ///
-    /// With the codes of [`QueryJob`], and with A0010 if a container that is written has fewer elements than the query has
+    /// Panics with the codes of [`QueryJob`], and with A0010 if a container that is written has fewer elements than the query has
     /// entities. If the number of entities depends on enabled state or changes, the job panics instead of this call.
     #[track_caller]
     pub fn schedule_parallel<C>(self, function: C) -> JobHandle
@@ -429,8 +429,8 @@ impl<'w, D: ParallelData + 'static, X: JobData> QueryJobWith<'w, D, X> {
     ///
     /// # Panics
     ///
-    /// With the codes of [`QueryJob`]; if the function panics; or if a job fails that writes one of the containers and that this
-    /// job [waits for](QueryJob::wait_for_containers).
+    /// Panics with the codes of [`QueryJob`]; if the function panics; or if a job fails that writes one of the containers and
+    /// that this job [waits for](QueryJob::wait_for_containers).
     #[track_caller]
     pub fn run<C>(self, function: C)
     where
@@ -724,7 +724,7 @@ impl Drop for Working<'_> {
 
 /// Capture that yields the index of each entity in the query, starting with zero, in a parallel job.
 ///
-/// The indices follow the order of the chunks, whichever threads process them. Unity's `EntityIndexInQuery`.
+/// The indices follow the order of the chunks, whichever threads process them. This is Unity's `EntityIndexInQuery`.
 ///
 /// # Examples
 ///
@@ -801,7 +801,7 @@ impl Default for DeclaredJob {
 impl DeclaredJob {
     /// Calls a function that declares the captures of a job over a query with this plan.
     fn declare(&self, plan: &Plan, declare: impl FnOnce()) {
-        /// Resets the pointer when it is dropped, also if the function panics.
+        /// Resets the pointer when it is dropped, even if the function panics.
         struct Declaring<'a>(&'a DeclaredJob);
 
         impl Drop for Declaring<'_> {

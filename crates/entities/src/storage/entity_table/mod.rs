@@ -8,7 +8,7 @@
 //! ```
 //!
 //! A new entity gets the index that was freed last or, if no index is free, the first fresh one. So the ids depend only on the
-//! sequence of calls. The version of a slot increases when its entity is destroyed, also if the table is cleared.
+//! sequence of calls. The version of a slot increases when its entity is destroyed, and when the table is cleared.
 //!
 //! **Copy on write.** A fork shares all pages, and both tables mark them as shared. A write to a marked page copies the page if
 //! it is still shared. Reads are not affected.
@@ -113,7 +113,7 @@ impl EntityTable {
     ///
     /// # Panics
     ///
-    /// If there is not enough [room](Self::room).
+    /// Panics if there is not enough [room](Self::room).
     #[inline]
     #[track_caller]
     pub(crate) fn require(&self, count: usize) {
@@ -180,7 +180,7 @@ impl EntityTable {
     ///
     /// # Panics
     ///
-    /// If there is no [room](Self::room).
+    /// Panics if there is no [room](Self::room).
     #[inline]
     #[track_caller]
     pub(crate) fn allocate(&mut self, location: Location) -> Entity {
@@ -238,7 +238,7 @@ impl EntityTable {
     ///
     /// # Panics
     ///
-    /// If there is not enough [room](Self::room). In that case no entity is created.
+    /// Panics if there is not enough [room](Self::room). In that case no entity is created.
     #[track_caller]
     pub(crate) fn allocate_rows(
         &mut self,

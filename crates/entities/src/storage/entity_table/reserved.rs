@@ -33,7 +33,7 @@ impl EntityTable {
     ///
     /// # Panics
     ///
-    /// If there is no [room](Self::room).
+    /// Panics if there is no [room](Self::room).
     #[inline]
     #[track_caller]
     pub(crate) fn reserve(&self) -> Entity {
@@ -58,7 +58,7 @@ impl EntityTable {
     ///
     /// # Panics
     ///
-    /// If there is not enough [room](Self::room). In that case some ids may already be reserved.
+    /// Panics if there is not enough [room](Self::room). In that case some ids may already be reserved.
     #[track_caller]
     pub(crate) fn reserve_many(&self, count: usize, ids: &mut Vec<Entity>) {
         ids.reserve(count);
@@ -85,7 +85,7 @@ impl EntityTable {
     ///
     /// # Panics
     ///
-    /// If there is not enough [room](Self::room). In that case no id is reserved.
+    /// Panics if there is not enough [room](Self::room). In that case no id is reserved.
     #[track_caller]
     pub(crate) fn reserve_many_mut(&mut self, count: usize, ids: &mut Vec<Entity>) {
         self.require(count);

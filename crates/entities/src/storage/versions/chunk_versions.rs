@@ -300,7 +300,7 @@ impl ChunkVersions {
         self.uniform.replace(version) == Version::NEVER
     }
 
-    /// Returns whether all columns have a common version that is not written out.
+    /// Returns whether all columns have one common version, which is not [written out](Self::write_out) to the columns.
     pub(crate) fn is_uniform(&self) -> bool {
         self.uniform.get() != Version::NEVER
     }

@@ -114,7 +114,7 @@ impl<T> DerefMut for ResMut<'_, T> {
 ///
 /// If no entity matches, or more than one, the system does not run, and the update reports A0104. An `Option<Single<D, F>>` is
 /// `None` if no entity matches. To skip the system without an error until the entity exists, use
-/// [`require`](crate::IntoSystem::require). Unity's `SystemAPI.GetSingleton`.
+/// [`require`](crate::IntoSystem::require). This is Unity's `SystemAPI.GetSingleton`.
 ///
 /// In a [`ParamSet`](crate::ParamSet), other members can enable and disable components before the `Single` is fetched. If the
 /// number of matches is not 1 by then, fetching it panics with A0136. An `Option<Single<D, F>>` is `None` if no entity matches.
@@ -235,7 +235,7 @@ impl<T> DerefMut for Local<'_, T> {
 /// | one function | [`Local<T>`](crate::Local) | the function |
 /// | one struct | its fields | `SystemData`, shared; [`World::system`](crate::World::system) and [`World::system_mut`](crate::World::system_mut) |
 /// | several systems | a resource | [`Res<T>`](crate::Res), [`ResMut<T>`](crate::ResMut) |
-/// | the saved, forked and inspected state | a component of one entity | [`Single<D>`](crate::Single), every query |
+/// | the state that forks copy and tools inspect | a component of one entity | [`Single<D>`](crate::Single), every query |
 /// | one or two frames | containers in the [`UpdateAllocator`](crate::UpdateAllocator) | systems that receive them |
 ///
 /// A fork of a world copies entities, including singletons. It copies neither systems nor resources.

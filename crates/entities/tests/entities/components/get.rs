@@ -107,14 +107,14 @@ fn a_lookup_reads_one_component_of_many_entities() {
         let (lookup, tags) = (world.lookup::<&A>(), world.lookup::<&Tag>());
         for (number, entity) in (0..3000).zip(&all).rev() {
             assert_eq!(lookup.get(*entity), Some(&A(number)));
-            // DIFFERENCE: a tag has a value, also in lookups.
+            // DIFFERENCE: a tag has a value, even in lookups.
             assert_eq!(
                 (tags.get(*entity).is_some(), tags.has(*entity)),
                 (number % 3 == 0, number % 3 == 0)
             );
         }
         assert!(lookup.get(other).is_none() && !lookup.has(Entity::NULL));
-        // A lookup of many is the same as one by one, also for fewer than are prefetched.
+        // A lookup of many is the same as one by one, even for fewer entities than are prefetched.
         let mixed = [Entity::NULL, other, Entity::from_parts(5, 2), Entity::from_parts(1 << 30, 1)];
         let asked: Vec<_> = all.iter().rev().chain(&mixed).chain(&all[..40]).copied().collect();
         for asked in [&asked[..], &asked[2990..3010], &asked[..1], &[]] {

@@ -67,7 +67,7 @@ fn entities_are_disabled_and_enabled_by_a_component() {
         let home = world.entity_archetype(entity);
         let entities = &mut world;
         assert!(entities.is_enabled(entity));
-        // Setting the current state is neither a change nor an error, also in a strict world.
+        // Setting the current state is neither a change nor an error, even in a strict world.
         assert_eq!(entities.set_enabled(entity, true), Ok(false));
         assert_eq!(entities.set_enabled(entity, false), Ok(true));
         assert_eq!(entities.set_enabled(entity, false), Ok(false));

@@ -468,7 +468,7 @@ fn handles_are_kept_and_combined() {
     jobs.complete(then);
     assert!(handles.iter().all(|&handle| jobs.is_completed(handle)));
     assert_eq!(*seen.lock().unwrap(), Some(true));
-    // Completing again works, also after the world has changed.
+    // Completing again works, even after the world has changed.
     jobs.complete(all);
     world.despawn(entity).unwrap();
     handles.iter().for_each(|&handle| world.jobs().complete(handle));
