@@ -124,7 +124,7 @@ fn spawn_creeps(
     mut game: Single<&mut Game>,
     mut commands: Commands,
 ) {
-    if time.frame() % 30 == 0 {
+    if time.frame().is_multiple_of(30) {
         game.random = game.random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         let lane = (game.random >> 30) as f32 - 1.5;
         let creep = commands.instantiate(prefabs.creep);

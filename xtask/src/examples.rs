@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn every_program_of_the_tree_is_declared_and_short() {
-        let tree = crate::workspace::Workspace::locate().tree();
+        let tree = Workspace::locate().tree();
         let manifest = tree.text("examples/Cargo.toml").unwrap_or_default();
         for (path, source) in tree.rust_files_below(FOLDER) {
             let file = path.trim_start_matches("examples/");
