@@ -37,7 +37,7 @@ use ancho_entities::{ComponentType, Entity};
 /// );
 /// # Ok::<(), ancho_bisect::BisectionError>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct Divergence {
     /// The names of the worlds.
@@ -233,7 +233,7 @@ pub struct DivergedPlace {
 ///     "A0089: both runs panicked in frame 0, and were equal until then: no input; the code that updates the worlds must not panic"
 /// );
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub enum BisectionError {
     /// A0089: the drivers of both runs panicked.
@@ -433,4 +433,18 @@ impl fmt::Display for BisectionError {
 
 impl Error for Divergence {}
 
+/// The same text as `Display`, so that `unwrap` shows the message.
+impl fmt::Debug for Divergence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
 impl Error for BisectionError {}
+
+/// The same text as `Display`, so that `unwrap` shows the message.
+impl fmt::Debug for BisectionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}

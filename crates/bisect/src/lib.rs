@@ -129,7 +129,8 @@ impl<'a> Bisection<'a> {
     /// Sets the function that runs a frame: it applies input and updates the world. Its second argument is the number of the frame,
     /// counted from zero. By default, the world is updated by 1/60 second.
     ///
-    /// Each run has its own clone of the function and of its captures.
+    /// Each run has its own clone of the function and of its captures. If systems may fail, call
+    /// [`try_update`](World::try_update) and ignore its errors, which are compared anyway: [`update`](World::update) would panic.
     ///
     /// # Examples
     ///

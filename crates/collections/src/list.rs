@@ -678,6 +678,7 @@ impl<T: Clone> Clone for List<T> {
     /// # Panics
     ///
     /// Panics with code A0017 if there is no memory.
+    #[track_caller]
     fn clone(&self) -> Self {
         // Not by cloning the vector, which aborts if the allocator refuses.
         let mut clone = Self::with_capacity_in(self.len(), self.allocator());

@@ -299,6 +299,7 @@ macro_rules! view {
             ///
             /// Panics with code A0014 if the element's index is out of bounds.
             #[inline]
+            #[track_caller]
             fn index(&self, index: usize) -> &T {
                 self.get(index).unwrap_or_else(|| index_outside("a view", index, self.length))
             }
@@ -407,6 +408,7 @@ impl<T> IndexMut<usize> for NativeSliceMut<'_, T> {
     ///
     /// Panics with code A0014 if the element's index is out of bounds.
     #[inline]
+    #[track_caller]
     fn index_mut(&mut self, index: usize) -> &mut T {
         let length = self.length;
         self.get_mut(index).unwrap_or_else(|| index_outside("a view", index, length))

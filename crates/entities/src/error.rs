@@ -6,6 +6,7 @@ use std::fmt;
 use ancho_collections::Rejected;
 
 use crate::component::ComponentType;
+use crate::debug_as_display::debug_as_display;
 use crate::entity::Entity;
 use crate::storage::OutOfMemory;
 
@@ -26,7 +27,7 @@ use crate::storage::OutOfMemory;
 /// assert!(matches!(refused, EntityError::MissingComponent { .. }));
 /// assert_eq!(refused.to_string(), "A0051: entity 0v1 has no `Health`; add it first, or check with `has`");
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EntityError {
     /// A0050: the entity does not exist.
@@ -337,6 +338,8 @@ impl fmt::Display for EntityError {
 }
 
 impl Error for EntityError {}
+
+debug_as_display!(EntityError);
 
 /// Drops the rejected value.
 impl<T> From<Rejected<T, Self>> for EntityError {

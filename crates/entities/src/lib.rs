@@ -8,6 +8,7 @@ mod buffer;
 mod builtin;
 mod commands;
 mod component;
+mod debug_as_display;
 mod entity;
 mod entity_map;
 mod error;

@@ -132,6 +132,7 @@ impl ComponentType {
     /// assert_eq!(window.size(), 8);
     /// ```
     #[inline]
+    #[track_caller]
     pub fn of_managed<T: ManagedComponent>() -> Self {
         Self(registry::info_of::<Managed<T>>(T::slot(), info::<T>))
     }

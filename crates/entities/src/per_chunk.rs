@@ -107,6 +107,7 @@ impl ComponentType {
     /// assert_ne!(bounds, ComponentType::of::<Bounds>());
     /// ```
     #[inline]
+    #[track_caller]
     pub fn of_chunk<T: Component + Default>() -> Self {
         Self(registry::info_of::<PerChunk<T>>(None, info::<T>))
     }

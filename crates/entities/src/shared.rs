@@ -324,6 +324,7 @@ impl ComponentType {
     /// assert!(team.is_shared() && team.size() == 0);
     /// ```
     #[inline]
+    #[track_caller]
     pub fn of_shared<T: SharedComponent>() -> Self {
         Self(registry::info_of::<Shared<T>>(T::slot(), info::<T>))
     }

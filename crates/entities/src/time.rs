@@ -3,6 +3,8 @@
 use std::error::Error;
 use std::fmt;
 
+use crate::debug_as_display::debug_as_display;
+
 /// The time of a world, as its systems read it.
 ///
 /// The program sets the time, and the world never measures it. A world that is updated with the same steps has the same times on
@@ -133,7 +135,7 @@ impl Time {
 ///     "A0121: the time step of a group cannot be 0 seconds; pass a finite number above zero",
 /// );
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum TimeError {
     /// A0120: the duration of an update is negative, infinite or NaN.
@@ -197,6 +199,8 @@ impl fmt::Display for TimeError {
 }
 
 impl Error for TimeError {}
+
+debug_as_display!(TimeError);
 
 /// Stack of a world's times. The last one is current, and popping returns to the one before.
 #[derive(Clone, Debug)]

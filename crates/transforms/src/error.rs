@@ -7,7 +7,7 @@ use ancho_entities::{Entity, EntityError};
 use glam::Mat4;
 
 /// An error of a transform or a hierarchy.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub enum TransformError {
     /// A0140: entities are their own ancestors. The entity that closes the cycle keeps its old parent, or none, when an update
@@ -169,8 +169,15 @@ impl fmt::Display for TransformError {
 
 impl Error for TransformError {}
 
+/// The same text as `Display`, so that `unwrap` shows the message.
+impl fmt::Debug for TransformError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
 /// All errors of an update. After an error, the update still processes all other entities.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Default, PartialEq)]
 pub struct TransformErrors(Vec<TransformError>);
 
 impl TransformErrors {
@@ -208,3 +215,10 @@ impl fmt::Display for TransformErrors {
 }
 
 impl Error for TransformErrors {}
+
+/// The same text as `Display`, so that `unwrap` shows the message.
+impl fmt::Debug for TransformErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}

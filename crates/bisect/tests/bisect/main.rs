@@ -6,7 +6,7 @@ mod systems;
 mod unhashable;
 mod values;
 
-use ancho_bisect::{Bisection, Divergence};
+use ancho_bisect::{Bisection, BisectionError, Divergence};
 use ancho_entities::{World, WorldSettings};
 use ancho_jobs::JobPool;
 
@@ -20,4 +20,24 @@ fn world(name: &str, workers: usize) -> World {
 fn parted(make: impl Fn(bool) -> World + Send + Sync) -> Divergence {
     let found = Bisection::of(|| make(false)).against(|| make(true)).frames(8).run();
     found.unwrap().expect("they part")
+}
+
+#[test]
+fn unwrap_shows_the_message_of_each_error() {
+    let messages = ["no input".to_owned(), "no sound".to_owned()];
+    for error in [
+        BisectionError::Panicked { frame: 3, messages },
+        BisectionError::Lost { run: 1, message: "no hash".to_owned() },
+    ] {
+        let message = error.to_string();
+        assert!(message.starts_with("A0"), "{message}");
+        assert_eq!(format!("{error:?}"), message);
+    }
+    let found = parted(|is_second| {
+        let mut world = world("test", 0);
+        world.spawn_many((), usize::from(is_second));
+        world
+    });
+    assert!(found.to_string().starts_with("A0075: "), "{found}");
+    assert_eq!(format!("{found:?}"), found.to_string());
 }

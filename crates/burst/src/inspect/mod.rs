@@ -111,7 +111,7 @@ pub fn select(reports: Vec<Report>, name: &str) -> Result<Report, InspectError> 
 /// let error = InspectError::Unknown { name: "stear".into(), known: vec!["game::steer".into()] };
 /// assert_eq!(error.to_string(), "no kernel is called `stear`; there are:\n  game::steer");
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InspectError {
     /// The inspector does not support this kind of executable. The text names the supported ones.
@@ -160,3 +160,10 @@ impl fmt::Display for InspectError {
 }
 
 impl Error for InspectError {}
+
+/// The same text as `Display`, so that `unwrap` shows the message.
+impl fmt::Debug for InspectError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}

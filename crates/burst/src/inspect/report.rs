@@ -220,6 +220,20 @@ mod tests {
     }
 
     #[test]
+    fn unwrap_shows_the_message_of_each_error() {
+        let (name, found) = ("steer".to_owned(), vec!["game::steer".to_owned()]);
+        for error in [
+            InspectError::Unsupported("only executables of Linux can be read"),
+            InspectError::Read("no such file".to_owned()),
+            InspectError::Unknown { name: name.clone(), known: Vec::new() },
+            InspectError::Unknown { name: name.clone(), known: found.clone() },
+            InspectError::Ambiguous { name, found },
+        ] {
+            assert_eq!(format!("{error:?}"), error.to_string());
+        }
+    }
+
+    #[test]
     fn a_report_reads_as_a_table() {
         let counts = Counts { packed_256: 8, scalar: 2, panics: 1, ..Counts::default() };
         let calls = vec![Call { name: "sinf".to_owned(), in_loop: true }];

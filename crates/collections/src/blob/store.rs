@@ -68,6 +68,7 @@ impl BlobStore {
     ///
     /// assert!(BlobStore::new().is_empty());
     /// ```
+    #[track_caller]
     pub fn new() -> Self {
         static MADE: AtomicU32 = AtomicU32::new(0);
         // Relaxed: only uniqueness matters.

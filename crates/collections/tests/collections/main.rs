@@ -11,6 +11,7 @@ mod blob_store;
 mod columns;
 mod common;
 mod containers_in_jobs;
+mod errors;
 mod fixed_list;
 mod fixed_list_model;
 mod fixed_string;
@@ -27,6 +28,8 @@ mod list_model;
 mod map_memory;
 mod multi_hash_map;
 mod native_slice;
+#[path = "../../../jobs/tests/common/panic_place.rs"]
+mod panic_place;
 mod parallel_list_writers;
 mod parallel_map_writers;
 mod parallel_queue_writers;

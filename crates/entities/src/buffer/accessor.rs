@@ -184,8 +184,12 @@ impl<T: BufferElement> Index<usize> for BufferAccessor<'_, T> {
     /// # Panics
     ///
     /// Panics if the row does not exist.
+    #[track_caller]
     fn index(&self, row: usize) -> &[T] {
-        self.get(row).unwrap_or_else(|| panic!("there is no row {row} among {}", self.len()))
+        match self.get(row) {
+            Some(elements) => elements,
+            None => panic!("there is no row {row} among {}", self.len()),
+        }
     }
 }
 

@@ -138,6 +138,7 @@ impl ComponentType {
     /// assert_eq!(path.size(), 16 + 4 * 8);
     /// ```
     #[inline]
+    #[track_caller]
     pub fn of_buffer<T: BufferElement>() -> Self {
         Self(registry::info_of::<Buffer<T>>(T::slot(), column::info::<T>))
     }

@@ -7,6 +7,7 @@ use std::panic::Location;
 use ancho_jobs::{AccessError, ContainerLabel};
 
 use crate::component::ComponentType;
+use crate::debug_as_display::debug_as_display;
 use crate::entity::Entity;
 use crate::error::EntityError;
 
@@ -35,7 +36,7 @@ use crate::error::EntityError;
 /// assert!(!world.exists(orc), "what comes before was done");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CommandError {
     /// A0003: an incomplete job uses the buffer.
@@ -211,11 +212,13 @@ impl StoppedAt {
 
 impl Error for CommandError {}
 
+debug_as_display!(CommandError, CommandFault);
+
 /// Result of applying a command.
 pub(super) type Result<T = (), E = CommandFault> = std::result::Result<T, E>;
 
 /// Cause of a failed command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CommandFault {
     /// The world has refused the command.

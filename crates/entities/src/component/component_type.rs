@@ -47,6 +47,7 @@ impl ComponentType {
     /// assert_eq!(position, ComponentType::of::<Position>());
     /// ```
     #[inline]
+    #[track_caller]
     pub fn of<T: Component>() -> Self {
         Self(registry::info_of::<T>(T::slot(), TypeInfo::of::<T>))
     }

@@ -11,6 +11,7 @@ use ancho_collections::FixedState;
 
 use super::info::TypeSlot;
 use super::{RuntimeType, TypeInfo};
+use crate::debug_as_display::debug_as_display;
 
 /// All registered component types, by Rust type, name and stable hash. Types are never removed.
 #[derive(Default)]
@@ -66,21 +67,26 @@ static RECENT: [TypeSlot<()>; 512] = [const { TypeSlot::new() }; 512];
 
 /// Returns the metadata of a type, and registers the type on first use. `slot` is the slot of the type, if it has one.
 #[inline(always)]
+#[track_caller]
 pub(crate) fn info_of<T: 'static>(
     slot: Option<&'static TypeSlot<T>>,
     describe: fn(u32) -> TypeInfo,
 ) -> &'static TypeInfo {
     match slot {
-        Some(slot) => slot.get().unwrap_or_else(|| {
-            let info = register(TypeId::of::<T>(), describe);
-            slot.set(info);
-            info
-        }),
+        Some(slot) => match slot.get() {
+            Some(info) => info,
+            None => {
+                let info = register(TypeId::of::<T>(), describe);
+                slot.set(info);
+                info
+            }
+        },
         None => find_or_register(TypeId::of::<T>(), describe),
     }
 }
 
 /// Returns the metadata of a type that has no slot, and registers the type on first use.
+#[track_caller]
 fn find_or_register(id: TypeId, describe: fn(u32) -> TypeInfo) -> &'static TypeInfo {
     let recent = &RECENT[FixedState::with_seed(0).hash_one(id) as usize % RECENT.len()];
     match recent.get() {
@@ -95,21 +101,26 @@ fn find_or_register(id: TypeId, describe: fn(u32) -> TypeInfo) -> &'static TypeI
 
 /// Returns the metadata of the type with this id. Registers the type with the result of `describe` if it is new.
 #[cold]
+#[track_caller]
 fn register(id: TypeId, describe: fn(u32) -> TypeInfo) -> &'static TypeInfo {
     let known = read().by_type.get(&id).copied();
-    known.unwrap_or_else(|| {
-        // `describe` runs user code, so it is not called while the registry is locked.
-        let mut info = describe(0);
-        debug_assert!(info.type_id == Some(id));
-        let mut registry = write();
-        if let Some(known) = registry.by_type.get(&id) {
-            return known;
-        }
-        info.index = registry.next_index();
-        let registered = registry.insert(info);
-        drop(registry);
-        registered.unwrap_or_else(|error| panic!("{error}"))
-    })
+    if let Some(known) = known {
+        return known;
+    }
+    // `describe` runs user code, so it is not called while the registry is locked.
+    let mut info = describe(0);
+    debug_assert!(info.type_id == Some(id));
+    let mut registry = write();
+    if let Some(known) = registry.by_type.get(&id) {
+        return known;
+    }
+    info.index = registry.next_index();
+    let registered = registry.insert(info);
+    drop(registry);
+    match registered {
+        Ok(info) => info,
+        Err(error) => panic!("{error}"),
+    }
 }
 
 /// Interns a name. Each distinct name is leaked once, for all calls and threads.
@@ -155,7 +166,7 @@ pub(super) fn find(name: &str) -> Option<&'static TypeInfo> {
 /// let refused = ComponentType::register(RuntimeType::new("mod::Fuel", 8, 8)).unwrap_err();
 /// assert!(refused.to_string().starts_with("A0062: "));
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RegisterError {
     /// A0062: another type has the same name, or a name with the same hash.
@@ -211,3 +222,5 @@ impl fmt::Display for RegisterError {
 }
 
 impl Error for RegisterError {}
+
+debug_as_display!(RegisterError);

@@ -76,6 +76,7 @@ impl Shape {
     /// assert!(SPEED.plain && SPEED.any_bits && !SPEED.has_entities);
     /// ```
     #[must_use]
+    #[track_caller]
     pub const fn new<T>(name: &'static str, kind: FieldKind) -> Self {
         let mut shape = Self::laid_out(name, kind, size_of::<T>(), align_of::<T>());
         shape.any_bits = shape.any_bits && !needs_drop::<T>();
@@ -97,6 +98,7 @@ impl Shape {
     /// assert!(word.plain && word.any_bits);
     /// ```
     #[must_use]
+    #[track_caller]
     pub const fn laid_out(name: &'static str, kind: FieldKind, size: usize, align: usize) -> Self {
         let Bytes { plain, any_bits, has_entities, stream } = kind.bytes(size);
         Self { name, kind, size, align, plain, any_bits, has_entities, stream }

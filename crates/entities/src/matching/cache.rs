@@ -85,7 +85,7 @@ impl QueryCache {
     #[track_caller]
     pub(crate) fn handle(&self, key: Option<Key>, plan: &Plan) -> StateHandle {
         let state = match key {
-            Some(key) => self.look_up(key, || plan.clone()),
+            Some(key) => self.look_up(key, || Ok(plan.clone())),
             None => self.known.borrow_mut().state_of(plan),
         };
         StateHandle { cache: self.id, state }
@@ -102,7 +102,7 @@ impl QueryCache {
     }
 
     /// Returns the state of a query of this type, updated with all archetypes. `plan` is called if the query is used for the first
-    /// time.
+    /// time. Panics with its error.
     ///
     /// `archetypes` must be those of the world that the cache belongs to.
     #[inline]
@@ -112,7 +112,7 @@ impl QueryCache {
         id: TypeId,
         options: Options,
         archetypes: &'w Archetypes,
-        plan: impl FnOnce() -> Plan,
+        plan: impl FnOnce() -> Result<Plan, String>,
     ) -> &'w QueryState {
         let key = (id, options);
         let state = match self.recent.get() {
@@ -130,16 +130,27 @@ impl QueryCache {
 
     #[inline(never)]
     #[track_caller]
-    fn look_up(&self, key: Key, plan: impl FnOnce() -> Plan) -> NonNull<QueryState> {
+    fn look_up(
+        &self,
+        key: Key,
+        plan: impl FnOnce() -> Result<Plan, String>,
+    ) -> NonNull<QueryState> {
         let found = self.known.borrow().by_type.get(&key).copied();
-        let state = found.unwrap_or_else(|| {
-            // Building a plan calls user code, for names of component types. So `known` is not borrowed during the call.
-            let plan = plan();
-            let mut known = self.known.borrow_mut();
-            let state = known.state_of(&plan);
-            known.by_type.insert(key, state);
-            state
-        });
+        let state = match found {
+            Some(state) => state,
+            None => {
+                // Building a plan calls user code, for names of component types. So `known` is not borrowed during the call.
+                let plan = match plan() {
+                    Ok(plan) => plan,
+                    // Not in a closure, so that the panic has the location of the caller.
+                    Err(message) => panic!("{message}"),
+                };
+                let mut known = self.known.borrow_mut();
+                let state = known.state_of(&plan);
+                known.by_type.insert(key, state);
+                state
+            }
+        };
         self.recent.set(Some((key, state)));
         state
     }

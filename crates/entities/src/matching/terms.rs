@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::builtin::{Disabled, Prefab};
 use crate::component::{ComponentType, SharedValue, WriteGroup};
+use crate::error::EntityError;
 use crate::field::EntityRemap;
 use crate::shared::{Shared, SharedComponent};
 use crate::storage::ArchetypeShape;
@@ -79,17 +80,16 @@ pub(crate) struct Terms {
 
 impl Terms {
     /// Builds the plan: adds the conditions of the parts, the default exclusions of queries, and `options`. `query` is the name of
-    /// the query in panic messages.
+    /// the query in messages.
     ///
-    /// # Panics
+    /// # Errors
     ///
-    /// Panics with A0086 if two parts have the same component and one of them can write it. Panics with A0070 if a component is
-    /// required to be disabled and is not enableable.
-    #[track_caller]
-    pub(crate) fn into_plan(self, query: &str, options: Options) -> Plan {
+    /// Returns the message of A0086 if two parts have the same component and one of them can write it. Returns the message of A0070
+    /// if a component is required to be disabled and is not enableable.
+    pub(crate) fn into_plan(self, query: &str, options: Options) -> Result<Plan, String> {
         let Self { parts, filters, options: own } = self;
         let options = own.with(options);
-        refuse_conflicts(query, &parts);
+        check_conflicts(query, &parts)?;
         let mut terms = Vec::new();
         for part in &parts {
             let term = match part.need {
@@ -100,7 +100,7 @@ impl Terms {
             terms.push(term);
         }
         for term in filters {
-            refuse_term(&term);
+            check_term(&term)?;
             if !terms.contains(&term) {
                 terms.push(term);
             }
@@ -115,7 +115,7 @@ impl Terms {
             let known = KnownGroups::new(&parts, &terms);
             terms.push(Term::NotOfOthers(known));
         }
-        Plan { parts: parts.into(), terms: terms.into(), options }
+        Ok(Plan { parts: parts.into(), terms: terms.into(), options })
     }
 }
 
@@ -227,36 +227,30 @@ fn asks_for(terms: &[Term], mark: ComponentType) -> bool {
     any_leaf(terms, &mut |term| *term == Term::With(mark) || *term == Term::Present(mark))
 }
 
-#[track_caller]
-fn refuse_term(term: &Term) {
+fn check_term(term: &Term) -> Result<(), String> {
     match term {
-        Term::Disabled(component) => refuse_not_enableable(*component),
-        Term::Or(alternatives) => alternatives.iter().flatten().for_each(refuse_term),
-        _ => {}
+        &Term::Disabled(component) if !component.is_enableable() => {
+            Err(EntityError::NotEnableable { component }.to_string())
+        }
+        Term::Or(alternatives) => alternatives.iter().flatten().try_for_each(check_term),
+        _ => Ok(()),
     }
 }
 
-#[track_caller]
-fn refuse_conflicts(query: &str, parts: &[Part]) {
+fn check_conflicts(query: &str, parts: &[Part]) -> Result<(), String> {
     for (at, part) in parts.iter().enumerate() {
         let same = |other: &Part| {
             other.ty == part.ty && other.bits == part.bits && (other.write || part.write)
         };
         if let Some(before) = parts[..at].iter().position(same) {
             let (first, second, ty) = (before + 1, at + 1, part.ty);
-            panic!(
+            return Err(format!(
                 "A0086: the query `{query}` accesses `{ty}` as component {first} and again as component {second}, at \
                  least once mutably; remove one of them"
-            );
+            ));
         }
     }
-}
-
-#[track_caller]
-pub(crate) fn refuse_not_enableable(component: ComponentType) {
-    if !component.is_enableable() {
-        panic!("{}", crate::error::EntityError::NotEnableable { component });
-    }
+    Ok(())
 }
 
 /// Options of a query, as bit flags.

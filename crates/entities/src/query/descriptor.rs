@@ -10,11 +10,12 @@ use super::chunk_filter::find_changed;
 use super::data::QueryData;
 use super::filter::QueryFilter;
 use super::state::{Masks, Match, QueryState, matching_rows};
-use super::terms::{Need, Options, Part, Plan, Settings, Term, Terms, refuse_not_enableable};
+use super::terms::{Need, Options, Part, Plan, Settings, Term, Terms};
 use super::view::Query;
 use super::walk::{SelectedChunks, Walk};
 use crate::component::ComponentType;
 use crate::entity::Entity;
+use crate::error::EntityError;
 use crate::field::EntityRemap;
 use crate::manager::{ArchetypeChunk, EntityManager};
 use crate::shared::SharedComponent;
@@ -328,8 +329,8 @@ impl QueryDescriptor {
     #[track_caller]
     pub fn disabled(self, types: impl IntoIterator<Item = ComponentType>) -> Self {
         let types: Vec<_> = types.into_iter().collect();
-        for &ty in &types {
-            refuse_not_enableable(ty);
+        if let Some(&component) = types.iter().find(|ty| !ty.is_enableable()) {
+            panic!("{}", EntityError::NotEnableable { component });
         }
         self.each(types, Term::Disabled)
     }
@@ -595,32 +596,30 @@ impl QueryDescriptor {
         })
     }
 
-    /// Returns the plan, and the key of the query's state if its types are known at compile time.
-    #[track_caller]
-    pub(super) fn plan(&self) -> (Option<(TypeId, Options)>, Plan) {
+    /// Returns the plan, and the key of the query's state if its types are known at compile time. The error is the message of A0070
+    /// or A0086.
+    pub(super) fn plan(&self) -> Result<(Option<(TypeId, Options)>, Plan), String> {
         match &self.source {
             &Source::Types { id, terms, name, options } => {
-                (Some((id, options)), terms().into_plan(name(), options))
+                Ok((Some((id, options)), terms().into_plan(name(), options)?))
             }
-            Source::Terms { .. } => (None, self.plan_of_terms().clone()),
+            Source::Terms { .. } => Ok((None, self.plan_of_terms()?.clone())),
         }
     }
 
-    #[track_caller]
-    fn plan_of_terms(&self) -> &Plan {
+    fn plan_of_terms(&self) -> Result<&Plan, String> {
         let Source::Terms { alternatives, plan } = &self.source else {
             unreachable!("only terms of run time have a plan of their own")
         };
         if let Some(plan) = plan.get() {
-            return plan;
+            return Ok(plan);
         }
-        // The plan is not built in a closure for the lock, so that a panic names the location of the caller.
         let build = |terms: &Terms| terms.clone().into_plan("QueryDescriptor", Options::NONE);
         let new = match &**alternatives {
-            [only] => build(only),
-            several => Plan::union(several.iter().map(build).collect()),
+            [only] => build(only)?,
+            several => Plan::union(several.iter().map(build).collect::<Result<_, _>>()?),
         };
-        plan.get_or_init(|| new)
+        Ok(plan.get_or_init(|| new))
     }
 
     #[track_caller]
@@ -630,7 +629,10 @@ impl QueryDescriptor {
             &Source::Types { id, terms, name, options } => {
                 states.of_type(id, options, archetypes, || terms().into_plan(name(), options))
             }
-            Source::Terms { .. } => states.of_plan(self.plan_of_terms(), archetypes),
+            Source::Terms { .. } => match self.plan_of_terms() {
+                Ok(plan) => states.of_plan(plan, archetypes),
+                Err(message) => panic!("{message}"),
+            },
         }
     }
 
@@ -759,8 +761,7 @@ impl Terms {
     }
 }
 
-/// Returns the plan of a query of this data and these filters, with additional options.
-#[track_caller]
-pub(super) fn plan_of<D: QueryData, F: QueryFilter>(options: Options) -> Plan {
+/// Returns the plan of a query of this data and these filters, with additional options. The error is the message of A0070 or A0086.
+pub(super) fn plan_of<D: QueryData, F: QueryFilter>(options: Options) -> Result<Plan, String> {
     Terms::of::<D, F>().into_plan(type_name::<D>(), options)
 }

@@ -34,28 +34,31 @@ pub(crate) struct SystemQuery {
 }
 
 impl SystemQuery {
-    /// Creates the state of a query.
-    #[track_caller]
-    pub(crate) fn of_query<D: QueryData, F: QueryFilter>(entities: &EntityManager) -> Self {
+    /// Creates the state of a query. The error is the message of A0070 or A0086.
+    pub(crate) fn of_query<D: QueryData, F: QueryFilter>(
+        entities: &EntityManager,
+    ) -> Result<Self, String> {
         let key = (TypeId::of::<(D::Static, F)>(), Options::NONE);
-        Self::of_plan(entities, Some(key), plan_of::<D, F>(key.1), false)
+        Ok(Self::of_plan(entities, Some(key), plan_of::<D, F>(key.1)?, false))
     }
 
-    /// Creates the state of a lookup.
-    #[track_caller]
-    pub(crate) fn of_lookup<D: QueryData, F: QueryFilter>(entities: &EntityManager) -> Self {
+    /// Creates the state of a lookup. The error is the message of A0070 or A0086.
+    pub(crate) fn of_lookup<D: QueryData, F: QueryFilter>(
+        entities: &EntityManager,
+    ) -> Result<Self, String> {
         let key = (TypeId::of::<(D::Static, F)>(), Lookup::<D, F>::OPTIONS);
-        Self::of_plan(entities, Some(key), plan_of::<D, F>(key.1), true)
+        Ok(Self::of_plan(entities, Some(key), plan_of::<D, F>(key.1)?, true))
     }
 
-    /// Creates the state of a query from its description.
-    #[track_caller]
-    pub(crate) fn of_description(entities: &EntityManager, query: &QueryDescriptor) -> Self {
-        let (key, plan) = query.plan();
-        Self::of_plan(entities, key, plan, false)
+    /// Creates the state of a query from its description. The error is the message of A0070 or A0086.
+    pub(crate) fn of_description(
+        entities: &EntityManager,
+        query: &QueryDescriptor,
+    ) -> Result<Self, String> {
+        let (key, plan) = query.plan()?;
+        Ok(Self::of_plan(entities, key, plan, false))
     }
 
-    #[track_caller]
     fn of_plan(entities: &EntityManager, key: Option<Key>, plan: Plan, is_lookup: bool) -> Self {
         let (state, writes) = (entities.queries.handle(key, &plan), plan.writes_values());
         Self { state, key, plan, is_lookup, writes, meets: Meets::Nobody }

@@ -260,7 +260,7 @@ impl<D: ReadableData, F: QueryFilter> Query<'_, D, F> {
         // SAFETY: the manager is borrowed. Views change neither its archetypes nor query states that are in use.
         let (queries, archetypes) =
             unsafe { (&(*entities).queries, &(*entities).storage.archetypes) };
-        queries.of_type(id, plan.options, archetypes, || plan.clone().reading())
+        queries.of_type(id, plan.options, archetypes, || Ok(plan.clone().reading()))
     }
 }
 

@@ -6,6 +6,7 @@ use std::fmt;
 
 use super::order::latency::LatencyAccess;
 use crate::component::ComponentType;
+use crate::debug_as_display::debug_as_display;
 use crate::query::{Conflict, Plan, Term, conflict_of};
 
 /// The data of a world that one parameter accesses.
@@ -189,13 +190,18 @@ impl fmt::Display for DeclaredParam {
     }
 }
 
-/// A conflict between two parameters of a system: A0100, A0101 or A0102.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A conflict between two parameters of a system (A0100, A0101, A0102), or an invalid query (A0070, A0086).
+#[derive(Clone, PartialEq, Eq)]
 pub struct ParamConflict {
     message: String,
 }
 
 impl ParamConflict {
+    /// Returns the error of a query that conflicts with itself (A0086), or has an invalid filter (A0070).
+    pub(crate) fn of_query(message: String) -> Self {
+        Self { message }
+    }
+
     fn of_queries(left: &DeclaredParam, right: &DeclaredParam, conflict: Conflict) -> Self {
         let Conflict { ty, bits, changes, switch } = conflict;
         let what = if bits { "the enabled bit of" } else { "the values of" };
@@ -239,6 +245,8 @@ impl fmt::Display for ParamConflict {
 }
 
 impl Error for ParamConflict {}
+
+debug_as_display!(ParamConflict);
 
 /// Data of a world, as the order for latency distinguishes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -8,6 +8,7 @@ use ancho_jobs::JobFailed;
 
 use super::order::OrderError;
 use crate::commands::CommandError;
+use crate::debug_as_display::debug_as_display;
 use crate::error::EntityError;
 use crate::storage::OutOfMemory;
 use crate::time::TimeError;
@@ -19,14 +20,14 @@ use crate::time::TimeError;
 pub type SystemResult = Result<(), Box<dyn Error + Send + Sync>>;
 
 /// Error of an operation on a system.
-#[derive(Debug, PartialEq)]
+#[derive(PartialEq)]
 #[non_exhaustive]
 pub enum SystemError {
-    /// A0100, A0101, A0102: two parameters of a system conflict.
+    /// A0100, A0101, A0102: two parameters of a system conflict. A0070, A0086: a query of the system is invalid.
     Parameters {
         /// The name of the system.
         system: String,
-        /// The message of the conflict.
+        /// The message of the conflict, or of the query's error.
         conflict: String,
     },
     /// A0108: the world does not have the system.
@@ -67,11 +68,11 @@ pub enum SystemError {
         /// The name of the option.
         what: &'static str,
     },
-    /// A0112: `on_create` failed, and the system was not added.
+    /// A0112: `on_create` of a struct failed, or a parameter of a function panicked when it was created. The system was not added.
     NotCreated {
         /// The name of the system.
         system: String,
-        /// The message of the error or panic.
+        /// The cause, with the message of the error or panic.
         reason: String,
     },
     /// A0114: the world does not have the command point.
@@ -155,10 +156,9 @@ impl fmt::Display for SystemError {
                 "A0097: `{what}` cannot be used for `{system}`: it is a patch, which runs after every other system; \
                  remove `{what}` or `patch`"
             ),
-            Self::NotCreated { system, reason } => write!(
-                f,
-                "A0112: system `{system}` was not added, because `on_create` failed: {reason}"
-            ),
+            Self::NotCreated { system, reason } => {
+                write!(f, "A0112: system `{system}` was not added, because {reason}")
+            }
             Self::NoSuchPoint { point } => no_such_point(point).fmt(f),
             Self::AlreadyThere { system } => write!(
                 f,
@@ -240,6 +240,14 @@ pub enum SystemFault {
     Playback(CommandError),
     /// A0113: playback of buffers at a command point failed. Each error has the name of the recording system.
     Commands(Vec<(Arc<str>, String)>),
+    /// A0160: commands of the system were skipped, because their entities no longer exist. A
+    /// [warning](UpdateError::is_warning), not an error.
+    SkippedCommands {
+        /// The number of skipped commands in the update.
+        count: usize,
+        /// A description of the first skipped command, with its entity and the job that recorded it.
+        first: String,
+    },
     /// A0107: a job of the system failed.
     Job(JobFailed),
     /// A0107: a job over entities of the world failed, and no system scheduled the job.
@@ -262,6 +270,11 @@ pub enum SystemFault {
 }
 
 impl SystemFault {
+    /// Tests whether the fault is a warning.
+    pub(crate) fn is_warning(&self) -> bool {
+        matches!(self, Self::SkippedCommands { .. })
+    }
+
     /// Tests whether the fault prevented the call of the system.
     pub(crate) fn is_before_run(&self) -> bool {
         matches!(
@@ -275,7 +288,7 @@ impl SystemFault {
     }
 }
 
-/// An error of an update, with the name of the system.
+/// An error or a [warning](Self::is_warning) of an update, with the name of the system.
 ///
 /// # Examples
 ///
@@ -292,13 +305,18 @@ impl SystemFault {
 /// assert_eq!(errors.to_string(), "A0106: system `engine` failed: no fuel");
 /// assert_eq!(errors.iter().next().unwrap().system(), "engine");
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct UpdateError {
     pub(crate) system: Arc<str>,
     pub(crate) fault: SystemFault,
+    pub(crate) repeats: u64,
 }
 
 impl UpdateError {
+    pub(crate) fn new(system: Arc<str>, fault: SystemFault) -> Self {
+        Self { system, fault, repeats: 1 }
+    }
+
     /// Returns the name of the system, or of the world if the error is not about a system.
     pub fn system(&self) -> &str {
         &self.system
@@ -324,11 +342,48 @@ impl UpdateError {
     pub fn fault(&self) -> &SystemFault {
         &self.fault
     }
+
+    /// Returns the number of times that this error has occurred in a row, including this time. A run of the system without the
+    /// error ends the row.
+    ///
+    /// Errors are the same if system, code and message are the same. A system whose message changes in each run would never repeat
+    /// an error, so after 100 different messages only system and code are compared.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::World;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// // Reports the first error of a row, and counts the others.
+    /// world.set_error_handler(|error| {
+    ///     if error.repeats() == 1 {
+    ///         eprintln!("{error}");
+    ///     }
+    /// });
+    /// world.add_system(|| Err::<(), _>("no fuel"));
+    /// world.update(0.1);
+    /// world.update(0.1);
+    /// let errors = world.try_update(0.1).unwrap_err();
+    /// assert_eq!(errors.iter().next().unwrap().repeats(), 3);
+    /// ```
+    pub fn repeats(&self) -> u64 {
+        self.repeats
+    }
+
+    /// Tests whether this is a warning. The handler receives warnings. Without a handler, they are printed.
+    /// [`World::update`](crate::World::update) never panics because of a warning, and [`World::try_update`](crate::World::try_update)
+    /// does not return warnings.
+    ///
+    /// The only warning is [`SkippedCommands`](SystemFault::SkippedCommands).
+    pub fn is_warning(&self) -> bool {
+        self.fault.is_warning()
+    }
 }
 
 impl fmt::Display for UpdateError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { system, fault } = self;
+        let Self { system, fault, repeats: _ } = self;
         match fault {
             SystemFault::Panicked { message } => {
                 write!(f, "A0105: system `{system}` panicked: {message}")
@@ -360,7 +415,9 @@ impl fmt::Display for UpdateError {
                 let message = no_such_point(point).to_string();
                 fmt_with_prefix(f, &message, &format!("system `{system}` was not run"))
             }
-            SystemFault::Memory(error) => write!(f, "system `{system}` was not run: {error}"),
+            SystemFault::Memory(error) => {
+                fmt_with_prefix(f, &error.to_string(), &format!("system `{system}` was not run"))
+            }
             SystemFault::Playback(error) => {
                 let prefix = format!("not all commands of system `{system}` were applied");
                 fmt_with_prefix(f, &error.of_system().to_string(), &prefix)
@@ -371,6 +428,16 @@ impl fmt::Display for UpdateError {
                     write!(f, "; those of `{recorder}`: {message}")?;
                 }
                 Ok(())
+            }
+            SystemFault::SkippedCommands { count, first } => {
+                let (commands, they) =
+                    if *count == 1 { ("command", "it was") } else { ("commands", "they were") };
+                write!(
+                    f,
+                    "A0160: system `{system}` recorded {count} {commands} for entities that no longer exist, and {they} \
+                     skipped; the first is {first}; check entities with `exists` before commands are recorded, or let only \
+                     one system despawn and change them"
+                )
             }
             SystemFault::Job(failed) => {
                 write!(f, "A0107: a job of system `{system}` failed: {failed}")
@@ -400,9 +467,11 @@ impl fmt::Display for UpdateError {
 
 impl Error for UpdateError {}
 
+debug_as_display!(SystemError, UpdateError, UpdateErrors);
+
 /// All errors of an update, in the order in which they occurred. The systems without an error ran, unless the update itself was
 /// refused (A0109, A0120).
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct UpdateErrors(pub(crate) Vec<UpdateError>);
 
 impl UpdateErrors {

@@ -7,6 +7,7 @@ mod error;
 mod order;
 mod points;
 mod rate;
+mod repeats;
 mod requirements;
 
 use std::fmt;
@@ -20,6 +21,7 @@ pub(crate) use order::latency::{LatencyAccess, delay_waits};
 pub(crate) use order::{Constraints, Elsewhere, OrderError, OrderItem, sort};
 pub(crate) use points::{Points, WaitingBuffer};
 pub use rate::{FixedRateCatchUp, FixedRateSimple, RateManager, RateTurn, VariableRate};
+pub(crate) use repeats::ErrorLog;
 pub(crate) use requirements::{RequiredQuery, Requirements};
 
 /// Identifies a system of a world. Returned by [`World::add_system`](crate::World::add_system).

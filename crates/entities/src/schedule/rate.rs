@@ -116,7 +116,10 @@ impl FixedRateSimple {
     /// Panics if the number is not positive and finite.
     #[track_caller]
     pub fn new(timestep: f64) -> Self {
-        Self::try_new(timestep).unwrap_or_else(|refused| panic!("{refused}"))
+        match Self::try_new(timestep) {
+            Ok(rate) => rate,
+            Err(error) => panic!("{error}"),
+        }
     }
 
     /// Creates a manager like [`new`](Self::new), or returns an error.
@@ -194,7 +197,10 @@ impl FixedRateCatchUp {
     /// Panics if the number is not positive and finite.
     #[track_caller]
     pub fn new(timestep: f64) -> Self {
-        Self::try_new(timestep).unwrap_or_else(|refused| panic!("{refused}"))
+        match Self::try_new(timestep) {
+            Ok(rate) => rate,
+            Err(error) => panic!("{error}"),
+        }
     }
 
     /// Creates a manager like [`new`](Self::new), or returns an error.

@@ -21,27 +21,27 @@ pub(crate) enum RequiredQuery {
 }
 
 impl RequiredQuery {
-    /// Resolves the query. Registering its types may run user code.
-    fn resolve(&mut self, entities: &EntityManager) -> &mut SystemQuery {
+    /// Resolves the query. Registering its types may run user code. The error is the message of A0070 or A0086.
+    fn resolve(&mut self, entities: &EntityManager) -> Result<(), String> {
         if let Self::Pending(query) = self {
-            *self = Self::Resolved(SystemQuery::of_description(entities, query));
+            *self = Self::Resolved(SystemQuery::of_description(entities, query)?);
         }
-        match self {
-            Self::Resolved(query) => query,
-            Self::Pending(_) => unreachable!("it was just resolved"),
-        }
+        Ok(())
     }
 
     fn matches(&mut self, entities: &EntityManager) -> bool {
-        self.resolve(entities).has_chunks(entities)
+        match self {
+            Self::Resolved(query) => query.has_chunks(entities),
+            Self::Pending(_) => unreachable!("it was resolved when the system was added"),
+        }
     }
 }
 
 impl Requirements {
-    /// Resolves all queries in the world to which the system is added.
-    pub(crate) fn resolve(&mut self, entities: &EntityManager) {
-        let queries = self.all.iter_mut().chain(&mut self.any);
-        queries.for_each(|query| _ = query.resolve(entities));
+    /// Resolves all queries in the world to which the system is added. The error is the message of A0070 or A0086.
+    pub(crate) fn resolve(&mut self, entities: &EntityManager) -> Result<(), String> {
+        let mut queries = self.all.iter_mut().chain(&mut self.any);
+        queries.try_for_each(|query| query.resolve(entities))
     }
 
     pub(crate) fn is_empty(&self) -> bool {

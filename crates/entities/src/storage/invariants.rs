@@ -10,9 +10,10 @@ use super::archetype::Archetype;
 use super::chunk::NOWHERE;
 use super::shared_groups::SharedGroups;
 use super::{Location, Storage};
+use crate::debug_as_display::debug_as_display;
 
 /// A violated invariant of a world: a bug in ancho itself.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct InvariantViolation(String);
 
 impl fmt::Display for InvariantViolation {
@@ -22,6 +23,8 @@ impl fmt::Display for InvariantViolation {
 }
 
 impl Error for InvariantViolation {}
+
+debug_as_display!(InvariantViolation);
 
 impl From<String> for InvariantViolation {
     fn from(message: String) -> Self {

@@ -56,10 +56,11 @@ impl World {
     /// In the following cases the system is not added:
     ///
     /// - A0097: a patch has an option about its place
+    /// - A0070, A0086: a query of the system, or one that it requires, is invalid
     /// - A0098, A0111: the system has an option that is only for functions or only for groups
     /// - A0100, A0101, A0102: two parameters conflict
     /// - A0110: the world does not have the group
-    /// - A0112: `on_create` failed
+    /// - A0112: `on_create` failed, or a parameter panicked when it was created
     /// - A0116: the world already has a struct, group or point of this type
     /// - A0117: the world is being dropped
     /// - A0132 to A0134: a constraint on the order of creation cannot hold
@@ -175,6 +176,8 @@ impl World {
         mut builder: SystemBuilder,
     ) -> Result<SystemId, SystemError> {
         self.check_options(&builder)?;
+        let invalid = |conflict| SystemError::Parameters { system: builder.name.clone(), conflict };
+        builder.requirements.resolve(&self.entities).map_err(invalid)?;
         let group = self.group_of_new(&mut builder)?;
         let group_name = group.map(|group| self.systems.name_of(group)).unwrap_or_default();
         let (in_jobs, is_patch) = (builder.in_jobs, builder.is_patch);
@@ -260,9 +263,9 @@ impl World {
         group: Option<SystemId>,
         name: &Arc<str>,
     ) -> (SystemId, Option<Box<dyn ErasedSystem>>) {
-        let SystemBuilder { kind, type_id, mut requirements, before, after, .. } = builder;
-        let SystemBuilder { first, last, enabled, is_patch, unsorted, rate, .. } = builder;
-        requirements.resolve(&self.entities);
+        let SystemBuilder { kind, type_id, requirements, before, after, .. } = builder;
+        let SystemBuilder { first, last, enabled, stops_on_error, .. } = builder;
+        let SystemBuilder { is_patch, unsorted, rate, .. } = builder;
         let (kind, point, system) = match kind {
             BuilderKind::Function(system) => (SystemKind::Function, None, Some(system)),
             BuilderKind::Struct(system) => (SystemKind::Struct, None, Some(system)),
@@ -277,6 +280,7 @@ impl World {
         flags.set(Flags::GROUP, kind == SystemKind::Group);
         flags.set(Flags::POINT, point.is_some());
         flags.set(Flags::PATCH, is_patch);
+        flags.set(Flags::STOPS_ON_ERROR, stops_on_error);
         let created = self.systems.created;
         self.systems.created += 1;
         let record = Record {
@@ -293,6 +297,7 @@ impl World {
             point,
             children: Children { sorts: !unsorted, rate, ..Children::default() },
             profile: Profile::default(),
+            errors: None,
             access: LatencyAccess::unknown(),
         };
         let id = self.systems.insert(flags, record);
@@ -320,8 +325,13 @@ impl World {
                 self.forget(id);
                 return Err(error);
             }
-            Err(reason) => {
+            Err(message) => {
+                let kind = self.systems.record(id).map(|record| record.kind);
                 self.forget(id);
+                let reason = match kind {
+                    Some(SystemKind::Function) => format!("a parameter panicked: {message}"),
+                    _ => format!("`on_create` failed: {message}"),
+                };
                 return Err(SystemError::NotCreated { system: name.to_string(), reason });
             }
         };

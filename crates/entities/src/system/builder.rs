@@ -246,6 +246,28 @@ pub trait IntoSystem<Marker>: Sized {
         self.built(|builder| builder.enabled = enabled)
     }
 
+    /// Disables the system after its first error. [`World::set_system_enabled`](crate::World::set_system_enabled) enables it again.
+    ///
+    /// A group with this option is disabled after the first error of one of its systems. The other systems of the group still
+    /// run in this step of the group. Warnings do not count.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{IntoSystem, World};
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.add_system((|| Err::<(), _>("no network")).named("download").stop_on_error());
+    /// assert!(world.try_update(0.1).is_err());
+    /// assert!(world.try_update(0.1).is_ok(), "the system is disabled");
+    /// world.set_system_enabled("download", true)?;
+    /// assert!(world.try_update(0.1).is_err());
+    /// # Ok::<(), ancho_entities::SystemError>(())
+    /// ```
+    fn stop_on_error(self) -> SystemBuilder {
+        self.built(|builder| builder.stops_on_error = true)
+    }
+
     /// Runs the system only while the query matches an entity. If this method is called several times, all queries have to match.
     ///
     /// Only components count: enabled bits, changes and shared values are ignored. This is Unity's `RequireForUpdate`.
@@ -416,6 +438,7 @@ pub struct SystemBuilder {
     pub(super) first: bool,
     pub(super) last: bool,
     pub(super) enabled: bool,
+    pub(super) stops_on_error: bool,
     pub(super) is_patch: bool,
     pub(super) unsorted: bool,
     pub(super) in_jobs: bool,
@@ -455,6 +478,7 @@ impl SystemBuilder {
             first: false,
             last: false,
             enabled: true,
+            stops_on_error: false,
             is_patch: false,
             unsorted: false,
             in_jobs: false,

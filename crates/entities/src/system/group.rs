@@ -11,10 +11,10 @@ use super::point::{
 };
 use crate::schedule::{
     Constraints, Elsewhere, FixedRateCatchUp, OrderError, OrderItem, RateManager, SystemError,
-    SystemFault, SystemId, SystemTarget, UpdateErrors, VariableRate, delay_waits,
+    SystemFault, SystemId, SystemTarget, UpdateError, UpdateErrors, VariableRate, delay_waits,
 };
 use crate::time::TimeError;
-use crate::world::{Children, Flags, Record, Systems, World, no_such};
+use crate::world::{Children, Flags, Outcome, Record, Systems, World, no_such};
 
 /// A group of systems, identified by its type.
 ///
@@ -435,14 +435,15 @@ impl World {
     /// ```
     pub fn sort_systems(&mut self) -> Result<(), UpdateErrors> {
         self.add_default_groups();
-        let before = self.systems.errors.len();
         let all: Vec<_> = self.systems.ids().collect();
-        for id in all {
-            if self.systems.slot(id).is_some_and(|slot| slot.flags.has(Flags::GROUP)) {
-                self.sort(id);
-            }
-        }
-        self.errors_since(before)
+        let is_group = |id| self.systems.slot(id).is_some_and(|slot| slot.flags.has(Flags::GROUP));
+        let groups: Vec<_> = all.into_iter().filter(|&id| is_group(id)).collect();
+        let errors = groups.into_iter().filter_map(|id| {
+            let fault = self.sort(id).err()?;
+            Some(UpdateError::new(self.systems.name_of(id), *fault))
+        });
+        let errors: Vec<_> = errors.collect();
+        if errors.is_empty() { Ok(()) } else { Err(UpdateErrors(errors)) }
     }
 
     /// Adds the built-in groups and points, before the first system.
@@ -555,35 +556,30 @@ impl World {
         self.systems.version += 1;
     }
 
-    /// Sorts the systems of a group if its order is stale. Returns whether the group has a valid order.
-    pub(super) fn sort(&mut self, id: SystemId) -> bool {
-        let Some(record) = self.systems.record(id) else { return false };
+    /// Sorts the systems of a group if its order is stale.
+    pub(super) fn sort(&mut self, id: SystemId) -> Outcome {
+        let Some(record) = self.systems.record(id) else { return Ok(()) };
         if record.children.is_stale || record.children.sorted.is_none() {
             return self.sort_again(id);
         }
-        true
+        Ok(())
     }
 
     #[cold]
-    fn sort_again(&mut self, id: SystemId) -> bool {
-        match self.systems.sorted(id) {
-            Ok(sorted) => {
-                let is_point = |&child: &SystemId| {
-                    self.systems.slot(child).is_some_and(|slot| slot.flags.has(Flags::POINT))
-                };
-                let only_points = sorted.iter().all(is_point);
-                if let Some(Record { children, .. }) = self.systems.record_mut(id) {
-                    children.sorted = Some(sorted);
-                    children.is_stale = false;
-                    children.only_points = only_points;
-                }
-                true
-            }
-            Err(error) => {
-                self.systems.fail(id, SystemFault::Order { message: error.to_string() });
-                false
-            }
+    fn sort_again(&mut self, id: SystemId) -> Outcome {
+        let sorted = self.systems.sorted(id);
+        let fault = |error: OrderError| SystemFault::Order { message: error.to_string() };
+        let sorted = sorted.map_err(|error| Box::new(fault(error)))?;
+        let is_point = |&child: &SystemId| {
+            self.systems.slot(child).is_some_and(|slot| slot.flags.has(Flags::POINT))
+        };
+        let only_points = sorted.iter().all(is_point);
+        if let Some(Record { children, .. }) = self.systems.record_mut(id) {
+            children.sorted = Some(sorted);
+            children.is_stale = false;
+            children.only_points = only_points;
         }
+        Ok(())
     }
 }
 

@@ -131,10 +131,8 @@ impl World {
     /// Lists all systems in the order in which they run. The systems of a group whose constraints cannot hold are listed in the
     /// order in which they were added.
     pub fn system_order(&mut self) -> SystemOrder {
-        let before = self.systems.errors.len();
         self.sync_last_runs();
         let _told_by_updates = self.sort_systems();
-        self.systems.errors.truncate(before);
         let mut infos = Vec::new();
         if let Some(root) = self.systems.root {
             self.add_infos(root, 0, &mut infos);

@@ -2,7 +2,7 @@
 
 use ancho_jobs::JobHandle;
 
-use crate::schedule::{SystemFault, SystemId, UpdateError};
+use crate::schedule::{SystemFault, SystemId};
 use crate::world::World;
 
 impl World {
@@ -13,7 +13,7 @@ impl World {
     /// or by a system that does not return the handle. Such a job may run during many updates. Complete it by its handle, or
     /// complete all jobs with [`JobScheduler::complete_everything`](ancho_jobs::JobScheduler::complete_everything).
     ///
-    /// Failures are reported by the next update, or passed to the error handler. Each failure is reported once: after this call,
+    /// The next update reports failures, as it reports errors of systems. Each failure is reported once: after this call,
     /// [`try_complete`](ancho_jobs::JobScheduler::try_complete) returns `Ok` for the handle of a job that panicked. If
     /// `try_complete` has already returned the panic, no update reports it.
     ///
@@ -54,6 +54,7 @@ impl World {
         self.systems.removed.clear();
         self.entities.jobs.sync_all();
         self.report_failures_of_no_system();
+        self.systems.frame += 1;
     }
 
     /// Reports the failures of completed jobs, without waiting.
@@ -130,7 +131,6 @@ impl World {
 
     /// Reports a fault that belongs to no system.
     pub(super) fn fail_world(&mut self, fault: SystemFault) {
-        let system = self.name().into();
-        self.systems.errors.push(UpdateError { system, fault });
+        self.systems.fail_as(self.name().into(), fault);
     }
 }

@@ -179,16 +179,14 @@ impl World {
         if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(what))) {
             let message = panic_message(&*payload);
             discard(payload);
-            let (system, fault) = (Arc::clone(name), SystemFault::Panicked { message });
-            self.systems.errors.push(UpdateError { system, fault });
+            self.systems.fail_as(Arc::clone(name), SystemFault::Panicked { message });
         }
     }
 
     /// Reports that a system replaced its world, and drops the system.
     #[cold]
     pub(super) fn report_replaced_world(&mut self, system: Box<dyn ErasedSystem>) {
-        let fault = SystemFault::WorldExchanged;
-        self.systems.errors.push(UpdateError { system: system.name().into(), fault });
+        self.systems.fail_as(system.name().into(), SystemFault::WorldExchanged);
         if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(system))) {
             discard(payload);
         }

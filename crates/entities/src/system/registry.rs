@@ -156,7 +156,10 @@ impl Bootstrap {
     /// Panics if a system cannot be added.
     #[track_caller]
     pub fn build(self) -> World {
-        self.try_build().unwrap_or_else(|refused| panic!("{refused}"))
+        match self.try_build() {
+            Ok(world) => world,
+            Err(error) => panic!("{error}"),
+        }
     }
 
     /// Creates the world, or returns an error.
@@ -237,7 +240,10 @@ impl World {
     /// ```
     #[track_caller]
     pub fn default_world() -> Self {
-        Self::try_default_world().unwrap_or_else(|refused| panic!("{refused}"))
+        match Self::try_default_world() {
+            Ok(world) => world,
+            Err(error) => panic!("{error}"),
+        }
     }
 
     /// Creates the default world, or returns an error.

@@ -21,7 +21,8 @@ use crate::version::Version;
 /// systems. [`World::last_run`] returns the version after which data counts as changed. A world has at most one system of each
 /// type.
 ///
-/// If a callback returns an error or panics, the update reports it. The system stays in the world, and the other systems run.
+/// If a callback returns an error or panics, the update [reports](World::update) it after the other systems have run. The system
+/// stays in the world, unless it [stops on errors](crate::IntoSystem::stop_on_error).
 ///
 /// This is Unity's `SystemBase`.
 ///
@@ -107,7 +108,8 @@ pub trait System: Send + 'static {
     ///
     /// # Errors
     ///
-    /// Errors are reported by the update.
+    /// Errors are returned by [`World::remove_system`]. If the world is dropped, they are passed to its
+    /// [error handler](World::set_error_handler), or printed if there is none.
     fn on_destroy(&mut self, world: &mut World) -> SystemResult {
         let _ = world;
         Ok(())
@@ -135,9 +137,10 @@ impl<S: System> ErasedSystem for StructSystem<S> {
         self.name = name.into();
         match self.system.on_create(world) {
             Ok(()) => Ok(None),
-            Err(error) => {
-                Err(SystemError::NotCreated { system: name.to_owned(), reason: error.to_string() })
-            }
+            Err(error) => Err(SystemError::NotCreated {
+                system: name.to_owned(),
+                reason: format!("`on_create` failed: {error}"),
+            }),
         }
     }
 

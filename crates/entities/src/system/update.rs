@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::thread;
 use std::time::Instant;
 
 use ancho_collections::Allocator;
@@ -13,6 +14,9 @@ use crate::schedule::{RateTurn, SystemFault, SystemId, UpdateError, UpdateErrors
 use crate::time::Time;
 use crate::world::{Flags, Moment, Outcome, Systems, World};
 
+#[cfg(test)]
+mod tests;
+
 /// The number of recorded jobs at which they are completed, if systems are only updated one by one.
 const MANY_JOBS: usize = 1024;
 
@@ -22,8 +26,17 @@ impl World {
     /// Jobs of the last update are completed first. Then the groups run, each with its systems in order. Jobs that a system
     /// schedules start when it returns, and run in the background.
     ///
-    /// If a system fails, the others still run. Errors are passed to the [handler](Self::set_error_handler), or printed if there is
-    /// none. [`try_update`](Self::try_update) returns them instead.
+    /// If a system fails, the others still run. Then each error is passed to the [handler](Self::set_error_handler). If there is
+    /// no handler, the method panics. [`try_update`](Self::try_update) returns the errors instead.
+    ///
+    /// [Warnings](UpdateError::is_warning) are passed to the handler too. Without a handler, they are printed. The same warning in
+    /// consecutive runs is printed at the first, tenth, hundredth … time.
+    ///
+    /// # Panics
+    ///
+    /// After all systems have run, with the messages of all errors, unless there is a handler. The world is valid afterwards, and
+    /// can be updated again. If the thread is already panicking, the errors are printed instead. If a system of the world calls
+    /// this method, the error (A0109) is kept for the outer update.
     ///
     /// # Determinism
     ///
@@ -49,16 +62,20 @@ impl World {
     /// assert_eq!(world.resource::<Clock>().0, 1.0);
     /// ```
     #[doc(alias = "run_schedule")]
+    #[track_caller]
     pub fn update(&mut self, seconds: impl Into<f64>) {
         self.update_all(seconds.into());
-        // Inside of a system, errors are kept for the outer update.
         self.reset_abandoned_update();
-        if !self.systems.is_in_update() {
-            self.report_errors();
+        // Inside of a system, errors are kept for the outer update.
+        if !self.systems.errors.is_empty() && !self.systems.is_in_update() {
+            self.report_or_panic();
         }
     }
 
-    /// Updates all systems once, and returns errors.
+    /// Updates all systems once, and returns all errors in the order in which they occurred. The handler does not receive them.
+    ///
+    /// [Warnings](UpdateError::is_warning) are not returned. They are passed to the [handler](Self::set_error_handler), or printed
+    /// if there is none.
     ///
     /// # Errors
     ///
@@ -134,9 +151,7 @@ impl World {
         }
         match self.systems.slot(id) {
             None => {
-                let system = format!("{id:?}").into();
-                let fault = SystemFault::NoSuchSystem;
-                self.systems.errors.push(UpdateError { system, fault });
+                self.systems.fail_as(format!("{id:?}").into(), SystemFault::NoSuchSystem);
             }
             Some(slot) if slot.flags.has(Flags::EXECUTING) => {
                 self.systems.fail(id, SystemFault::IsExecuting);
@@ -163,7 +178,10 @@ impl World {
         self.systems.executing
     }
 
-    /// Sets the function that receives errors of updates. Without one, errors are printed.
+    /// Sets the function that receives errors and [warnings](UpdateError::is_warning) of [`update`](Self::update), which then does
+    /// not panic. The function receives each error, and [`UpdateError::repeats`] returns how often it occurred in a row.
+    ///
+    /// The function also receives errors that occur when the world is dropped. Without a handler, these are printed.
     ///
     /// # Examples
     ///
@@ -184,39 +202,63 @@ impl World {
     }
 
     pub(super) fn errors_since(&mut self, before: usize) -> Result<(), UpdateErrors> {
-        let errors = &mut self.systems.errors;
-        if errors.len() <= before {
-            return Ok(());
-        }
-        self.systems.seen_errors = self.systems.seen_errors.min(before);
-        Err(UpdateErrors(errors.drain(before..).collect()))
+        if self.systems.errors.len() <= before { Ok(()) } else { self.take_errors(before) }
     }
 
-    /// Passes all errors to the handler, or prints them.
-    pub(super) fn report_errors(&mut self) {
-        if self.systems.errors.is_empty() {
-            return;
+    /// Takes the errors since an index. Reports the warnings, or keeps them for the outer update.
+    #[cold]
+    fn take_errors(&mut self, before: usize) -> Result<(), UpdateErrors> {
+        self.systems.seen_errors = self.systems.seen_errors.min(before);
+        let taken = self.systems.errors.drain(before..);
+        let (warnings, errors): (Vec<_>, _) = taken.partition(UpdateError::is_warning);
+        if self.systems.is_in_update() {
+            self.systems.errors.extend(warnings);
+        } else {
+            self.report(&warnings);
         }
+        if errors.is_empty() { Ok(()) } else { Err(UpdateErrors(errors)) }
+    }
+
+    /// Passes all errors and warnings to the handler, or prints them. For errors that have no caller, such as those of a world that
+    /// is dropped.
+    pub(super) fn report_errors(&mut self) {
         let errors = std::mem::take(&mut self.systems.errors);
         self.systems.seen_errors = 0;
+        self.report(&errors);
+    }
+
+    fn report(&mut self, errors: &[UpdateError]) {
         match &mut self.systems.handler {
             Some(handler) => errors.iter().for_each(handler),
             None => errors.iter().for_each(print),
         }
     }
 
+    /// Passes all errors and warnings to the handler. Without a handler, prints warnings, and panics with the errors.
+    #[cold]
+    #[track_caller]
+    fn report_or_panic(&mut self) {
+        if self.systems.handler.is_some() || thread::panicking() {
+            return self.report_errors();
+        }
+        if let Err(errors) = self.take_errors(0) {
+            panic!("{errors}");
+        }
+    }
+
     fn update_all(&mut self, seconds: f64) {
         self.reset_abandoned_update();
         if self.systems.is_in_update() {
-            let (system, fault) = (self.name().into(), SystemFault::IsExecuting);
-            self.systems.errors.push(UpdateError { system, fault });
-            return;
+            return self.fail_world(SystemFault::IsExecuting);
         }
         self.complete_jobs();
+        if let Some(log) = &mut self.systems.world_errors
+            && !log.begin_run(self.systems.frame)
+        {
+            self.systems.world_errors = None;
+        }
         if let Err(error) = self.time.advance(seconds) {
-            let (system, fault) = (self.name().into(), SystemFault::Time(error));
-            self.systems.errors.push(UpdateError { system, fault });
-            return;
+            return self.fail_world(SystemFault::Time(error));
         }
         self.entities.reclaim_returned_ids();
         self.memory.advance();
@@ -280,6 +322,9 @@ impl World {
         }
         if !flags.has(Flags::ENABLED) || !self.has_requirements(id) {
             return self.stop(id);
+        }
+        if flags.has(Flags::HAS_ERRORS) {
+            self.systems.begin_logged_run(id);
         }
         if !flags.has(Flags::STARTED) {
             if let Some(slot) = self.systems.slot_mut(id) {
@@ -362,7 +407,7 @@ impl World {
 
     /// Records the fault or panic of a system, if it failed.
     #[cold]
-    pub(super) fn report_outcome(&mut self, id: SystemId, outcome: std::thread::Result<Outcome>) {
+    pub(super) fn report_outcome(&mut self, id: SystemId, outcome: thread::Result<Outcome>) {
         match outcome {
             Ok(Ok(())) => {}
             Ok(Err(fault)) => self.systems.fail(id, *fault),
@@ -411,7 +456,10 @@ impl World {
 
     /// Updates the systems of a group at the group's rate.
     fn run_group(&mut self, id: SystemId) {
-        if !self.sort(id) || self.skips_idle_turn(id) {
+        if let Err(fault) = self.sort(id) {
+            return self.systems.fail(id, *fault);
+        }
+        if self.skips_idle_turn(id) {
             return;
         }
         let started = self.systems.profiles.then(Instant::now);
@@ -478,7 +526,15 @@ impl World {
             self.memory.leave_group(outer);
             self.time.unwind_to(depth);
             updates += 1;
+            if self.has_stopped_on_error(id) {
+                return;
+            }
         }
+    }
+
+    fn has_stopped_on_error(&self, id: SystemId) -> bool {
+        let flags = self.systems.slot(id).map(|slot| slot.flags);
+        flags.is_some_and(|flags| flags.has(Flags::STOPS_ON_ERROR) && !flags.has(Flags::ENABLED))
     }
 
     fn next_update(&mut self, id: SystemId, turn: RateTurn) -> Option<Time> {
@@ -523,11 +579,24 @@ impl Systems {
 
 /// Tests whether a system was called. If it was not, its last run stays the same.
 #[inline]
-pub(super) fn has_run(outcome: &std::thread::Result<Outcome>) -> bool {
+pub(super) fn has_run(outcome: &thread::Result<Outcome>) -> bool {
     !matches!(outcome, Ok(Err(fault)) if fault.is_before_run())
 }
 
-/// Prints an error. Ignores errors of the output, such as a closed pipe.
+/// Prints an error, unless it repeats. Ignores errors of the output, such as a closed pipe.
 fn print(error: &UpdateError) {
-    let _ = io::stderr().write_all(format!("{error}\n").as_bytes());
+    if let Some(line) = line_of(error) {
+        let _ = io::stderr().write_all(line.as_bytes());
+    }
+}
+
+/// Returns the printed line of an error that occurs for the first, tenth, hundredth … time in a row. `None` at other times.
+fn line_of(error: &UpdateError) -> Option<String> {
+    match error.repeats {
+        1 => Some(format!("{error}\n")),
+        repeats if repeats == 10_u64.pow(repeats.ilog10()) => {
+            Some(format!("{error} ({repeats} times in a row)\n"))
+        }
+        _ => None,
+    }
 }

@@ -446,6 +446,7 @@ impl World {
     /// # Ok::<(), ancho_entities::EntityError>(())
     /// ```
     #[doc(alias = "SetSingleton")]
+    #[track_caller]
     pub fn create_singleton<T: Component>(&mut self, value: T) -> Result<Entity, EntityError> {
         let there = self.query_filtered::<Entity, (With<T>, IgnoreEnabled, IncludeDisabled)>();
         match there.iter().next() {
@@ -500,6 +501,7 @@ impl World {
     ///
     /// Returns A0137 if an entity already has such a buffer, even if the buffer is disabled or the entity is
     /// [`Disabled`](crate::Disabled).
+    #[track_caller]
     pub fn create_singleton_buffer<T: BufferElement>(
         &mut self,
         elements: Buffer<T>,

@@ -13,8 +13,8 @@ use hashbrown::HashMap;
 use super::{TwoUpdates, World};
 use crate::manager::EntityManager;
 use crate::schedule::{
-    AccessedData, LatencyAccess, Points, RateManager, Requirements, SystemAccess, SystemError,
-    SystemFault, SystemId, SystemTarget, UpdateError,
+    AccessedData, ErrorLog, LatencyAccess, Points, RateManager, Requirements, SystemAccess,
+    SystemError, SystemFault, SystemId, SystemTarget, UpdateError,
 };
 use crate::version::Version;
 
@@ -53,6 +53,10 @@ pub(crate) struct Systems {
     pub(crate) errors: Vec<UpdateError>,
     /// Faults of the executing system after its first one.
     pub(crate) other_faults: Vec<SystemFault>,
+    /// The counts of repeated errors that belong to no system. `None` if there were none recently.
+    pub(crate) world_errors: Option<Box<ErrorLog>>,
+    /// The number of times that all jobs of systems were completed.
+    pub(crate) frame: u64,
     pub(crate) handler: Option<ErrorHandler>,
     /// The jobs that systems have scheduled since the beginning of the update.
     pub(crate) jobs: Vec<(JobHandle, SystemId)>,
@@ -187,11 +191,15 @@ impl Flags {
     pub(crate) const PATCH: Self = Self(128);
     /// The system is a function that cannot access the system table.
     pub(crate) const SYSTEMS_UNREACHABLE: Self = Self(256);
+    /// The system has an [`ErrorLog`], because it failed recently. Its runs are counted.
+    pub(crate) const HAS_ERRORS: Self = Self(512);
+    /// The system is disabled after its first error.
+    pub(crate) const STOPS_ON_ERROR: Self = Self(1024);
 
     /// The values of the [`TESTED`](Self::TESTED) flags for a function or struct that can run without further tests.
     pub(crate) const READY: Self = Self(1 | 2);
     /// The flags that decide whether a system can run without further tests.
-    pub(crate) const TESTED: Self = Self(1 | 2 | 4 | 8 | 16 | 32 | 64);
+    pub(crate) const TESTED: Self = Self(1 | 2 | 4 | 8 | 16 | 32 | 64 | 512);
 
     #[inline(always)]
     pub(crate) const fn has(self, flag: Self) -> bool {
@@ -251,6 +259,8 @@ pub(crate) struct Record {
     /// The members, if the system is a group.
     pub(crate) children: Children,
     pub(crate) profile: Profile,
+    /// The counts of repeated errors. `None` if there were none recently.
+    pub(crate) errors: Option<Box<ErrorLog>>,
     /// The access of the system, used by the order for latency.
     pub(crate) access: LatencyAccess<AccessedData>,
 }
@@ -466,11 +476,67 @@ impl Systems {
         }
     }
 
-    /// Records a fault of a system.
+    /// Records a fault of a system. Disables the system and its groups, if they stop on errors.
     #[cold]
     pub(crate) fn fail(&mut self, id: SystemId, fault: SystemFault) {
         let system = self.name_of(id);
-        self.errors.push(UpdateError { system, fault });
+        if self.joins_earlier_warning(&system, &fault) {
+            return;
+        }
+        let Some(slot) = self.slot_mut(id) else { return self.fail_as(system, fault) };
+        let mut error = UpdateError::new(system, fault);
+        slot.flags.set(Flags::HAS_ERRORS, true);
+        if let Some(record) = &mut slot.record {
+            record.errors.get_or_insert_default().count(&mut error);
+        }
+        if !error.is_warning() {
+            self.stop_failed(id);
+        }
+        self.errors.push(error);
+    }
+
+    /// Records a fault of a world, or of a system that is not in its slot any more.
+    #[cold]
+    pub(crate) fn fail_as(&mut self, name: Arc<str>, fault: SystemFault) {
+        let mut error = UpdateError::new(name, fault);
+        self.world_errors.get_or_insert_default().count(&mut error);
+        self.errors.push(error);
+    }
+
+    /// Adds skipped commands to an earlier warning of the same system in this update, so that a system has one such warning.
+    fn joins_earlier_warning(&mut self, system: &str, fault: &SystemFault) -> bool {
+        let SystemFault::SkippedCommands { count, .. } = fault else { return false };
+        let same = self.errors.iter_mut().filter(|error| *error.system == *system);
+        for earlier in same {
+            if let SystemFault::SkippedCommands { count: before, .. } = &mut earlier.fault {
+                *before += count;
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Disables a failed system, and the groups that contain it, if they stop on errors.
+    fn stop_failed(&mut self, id: SystemId) {
+        let mut next = Some(id);
+        while let Some(slot) = next.and_then(|id| self.slot_mut(id)) {
+            if slot.flags.has(Flags::STOPS_ON_ERROR) {
+                slot.flags.set(Flags::ENABLED, false);
+            }
+            next = slot.record.as_ref().and_then(|record| record.group);
+        }
+    }
+
+    /// Counts a run of a system that failed recently. Drops its log if the errors are not recent any more.
+    #[cold]
+    pub(crate) fn begin_logged_run(&mut self, id: SystemId) {
+        let frame = self.frame;
+        let Some(slot) = self.slot_mut(id) else { return };
+        let Some(record) = &mut slot.record else { return };
+        if !record.errors.as_mut().is_some_and(|log| log.begin_run(frame)) {
+            record.errors = None;
+            slot.flags.set(Flags::HAS_ERRORS, false);
+        }
     }
 }
 

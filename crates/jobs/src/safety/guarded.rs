@@ -363,6 +363,7 @@ impl<T> Guarded<T> {
     /// let value = Guarded::new(vec![1, 2], ContainerLabel::of::<Vec<i32>>());
     /// assert_eq!(value.into_inner().unwrap(), [1, 2]);
     /// ```
+    #[track_caller]
     pub fn into_inner(self) -> Result<T, Kept<Self, AccessError>> {
         if let Err(error) = self.block().header.slot.check_owner(Access::Write) {
             return Err(Kept { container: self, error });

@@ -253,6 +253,7 @@ impl<'v, T> UnrestrictedSlice<'v, T> {
     /// # Safety
     ///
     /// No batch writes the element while the reference is in use.
+    #[track_caller]
     pub unsafe fn get(self, index: usize) -> &'v T {
         assert!(index < self.length, "element {index} of an array of {}", self.length);
         // SAFETY: `index` is inside the array. The caller says that no batch writes the element.
@@ -268,6 +269,7 @@ impl<'v, T> UnrestrictedSlice<'v, T> {
     /// # Safety
     ///
     /// No other reference to the element is in use while this one is.
+    #[track_caller]
     pub unsafe fn get_mut(self, index: usize) -> &'v mut T {
         assert!(index < self.length, "element {index} of an array of {}", self.length);
         // SAFETY: `index` is inside the array. The caller says that no other reference to the element is in use.

@@ -126,6 +126,7 @@ impl JobScheduler {
     /// let job = game.schedule(&[], (), |()| {}).unwrap();
     /// assert!(sound.schedule(&[job], (), |()| {}).is_err(), "a job of another scheduler");
     /// ```
+    #[track_caller]
     pub fn new(pool: &JobPool) -> Self {
         let (place, parker) = pool.inner().admit_owner();
         let state = State {

@@ -11,6 +11,7 @@ mod deferred_start;
 mod dispatch;
 mod dispose;
 mod epochs;
+mod errors;
 mod fences;
 mod filter;
 mod forget;
@@ -23,6 +24,8 @@ mod job_structs;
 mod markers;
 mod modes;
 mod ownership;
+#[path = "../common/panic_place.rs"]
+mod panic_place;
 mod panics;
 mod parallel;
 mod pool;

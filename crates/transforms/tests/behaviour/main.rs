@@ -8,6 +8,7 @@ mod changes;
 mod common;
 mod depth;
 mod disabled;
+mod errors;
 mod freeze;
 mod helpers;
 mod inputs;

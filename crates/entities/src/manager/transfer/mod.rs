@@ -81,6 +81,7 @@ impl EntityManager {
     /// let mut world = World::new("Simulation");
     /// world.move_entities_from(&mut world);
     /// ```
+    #[track_caller]
     pub fn move_entities_from(&mut self, source: &mut Self) -> Result<EntityMap, EntityError> {
         let all = source.found_all();
         self.move_found(source, &all, true)
@@ -170,6 +171,7 @@ impl EntityManager {
     /// }
     /// assert_eq!((game.entity_count(), templates.entity_count()), (3, 1));
     /// ```
+    #[track_caller]
     pub fn copy_entities_from(&mut self, source: &Self) -> Result<EntityMap, EntityError> {
         self.copy_rows_from(source, &source.found_all())
     }

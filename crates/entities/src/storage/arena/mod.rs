@@ -26,6 +26,8 @@ use std::fmt;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use blocks::{ArenaState, Spacing};
+
+use crate::debug_as_display::debug_as_display;
 pub(crate) use blocks::{ChunkMemory, LastChunk};
 
 /// The size of a page of the entity table, which is a chunk of a special size. Its alignment is a third of the size.
@@ -272,11 +274,6 @@ impl fmt::Display for OutOfMemory {
     }
 }
 
-/// The same text as `Display`, so that `unwrap` shows the code and the remedy.
-impl fmt::Debug for OutOfMemory {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
 impl Error for OutOfMemory {}
+
+debug_as_display!(OutOfMemory);

@@ -115,6 +115,7 @@ unsafe impl<D: QueryData, F: QueryFilter> SystemParam for Query<'_, D, F> {
 
     fn declare(setup: &mut ParamSetup<'_>) -> Result<QueryParamState, ParamConflict> {
         let kept = SystemQuery::of_query::<D, F>(&setup.world.entities);
+        let kept = kept.map_err(ParamConflict::of_query)?;
         QueryParamState::declare::<Self>(setup, kept, true)
     }
 
@@ -146,6 +147,7 @@ unsafe impl<D: QueryData, F: QueryFilter> SystemParam for Lookup<'_, D, F> {
 
     fn declare(setup: &mut ParamSetup<'_>) -> Result<QueryParamState, ParamConflict> {
         let kept = SystemQuery::of_lookup::<D, F>(&setup.world.entities);
+        let kept = kept.map_err(ParamConflict::of_query)?;
         QueryParamState::declare::<Self>(setup, kept, false)
     }
 
@@ -224,6 +226,7 @@ unsafe impl<D: QueryData, F: QueryFilter> SystemParam for Single<'_, D, F> {
 
     fn declare(setup: &mut ParamSetup<'_>) -> Result<QueryParamState, ParamConflict> {
         let kept = SystemQuery::of_query::<D, F>(&setup.world.entities);
+        let kept = kept.map_err(ParamConflict::of_query)?;
         QueryParamState::declare::<Self>(setup, kept, true)
     }
 
@@ -249,6 +252,7 @@ unsafe impl<D: QueryData, F: QueryFilter> SystemParam for Option<Single<'_, D, F
 
     fn declare(setup: &mut ParamSetup<'_>) -> Result<QueryParamState, ParamConflict> {
         let kept = SystemQuery::of_query::<D, F>(&setup.world.entities);
+        let kept = kept.map_err(ParamConflict::of_query)?;
         QueryParamState::declare::<Single<'_, D, F>>(setup, kept, false)
     }
 
