@@ -15,6 +15,7 @@ mod build_std;
 mod cli;
 mod clippy;
 mod docs;
+mod examples;
 mod failures;
 mod fmt;
 mod hashes;

@@ -3,7 +3,8 @@
 use crate::tally::TestRun;
 use crate::workspace::Workspace;
 use crate::{
-    arm, asan, bits32, clippy, docs, fmt, loom, peers_check, samples, testrelease, tidy, tsan, unit,
+    arm, asan, bits32, clippy, docs, examples, fmt, loom, peers_check, samples, testrelease, tidy,
+    tsan, unit,
 };
 
 /// One step of `cargo xtask test`, which is also a command of its own.
@@ -125,6 +126,13 @@ pub(crate) const STEPS: &[Step] = &[
         heavy: true,
         own_build: None,
         run: samples::run,
+    },
+    Step {
+        name: "examples",
+        about: "builds and runs the programs in `examples/`, and compares the last line that each prints",
+        heavy: true,
+        own_build: None,
+        run: examples::run,
     },
     Step {
         name: "arm",

@@ -120,7 +120,7 @@ impl Tree {
         folders
             .filter(|folder| match folder.strip_prefix("crates/") {
                 Some(name) => !name.contains('/'),
-                None => ["samples", "tests/umbrella", "xtask"].contains(folder),
+                None => ["examples", "samples", "tests/umbrella", "xtask"].contains(folder),
             })
             .map(|folder| self.member(folder))
             .collect()

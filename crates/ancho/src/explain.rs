@@ -23,7 +23,7 @@ static PAGES: &[(&str, &str)] = pages![
     "A0124" "A0125" "A0126" "A0127" "A0128" "A0129" "A0130" "A0131" "A0132" "A0133"
     "A0134" "A0135" "A0136" "A0137" "A0140" "A0141" "A0142" "A0143" "A0144" "A0145"
     "A0146" "A0147" "A0148" "A0150" "A0151" "A0154" "A0158" "A0160" "A0166" "A0167"
-    "A0168" "A0169"
+    "A0168" "A0169" "A0170" "A0171"
 ];
 
 /// Returns the page of an error code, as Markdown, or `None` if the code does not exist.

@@ -17,3 +17,15 @@ pub use glam as math;
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct RepositoryReadme;
+
+/// Compiles and runs the programs of the pages in `docs/` as tests.
+#[cfg(doctest)]
+#[cfg(feature = "headless")]
+mod pages {
+    #[doc = include_str!("../../../docs/from-bevy.md")]
+    struct FromBevy;
+    #[doc = include_str!("../../../docs/from-unity.md")]
+    struct FromUnity;
+    #[doc = include_str!("../../../docs/rollback.md")]
+    struct Rollback;
+}

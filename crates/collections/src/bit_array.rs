@@ -24,6 +24,7 @@ use crate::native::{Native, labelled_as};
 /// assert_eq!(taken.find_zeros(.., 10), Some(76));
 /// ```
 #[derive(Clone, Default, PartialEq, Eq)]
+#[doc(alias = "UnsafeBitArray")]
 pub struct BitArray {
     /// Exactly the words that the bits need. The bits of the last word beyond the length are zero.
     words: List<u64>,

@@ -38,6 +38,7 @@ use crate::native::{Growable, Native, labelled_as};
 /// assert_eq!(list[..], [1, 2, 3]);
 /// assert_eq!(list.capacity(), 16, "64 bytes");
 /// ```
+#[doc(alias = "UnsafeList")]
 pub struct List<T> {
     items: RawVec<T, Allocator>,
     lanes: Lanes<ListLane<T>>,

@@ -30,6 +30,7 @@ use crate::ring::{QueueDrain, Ring, RingIter};
 /// assert_eq!(queue.dequeue(), Some("second"));
 /// assert_eq!(queue.dequeue(), None);
 /// ```
+#[doc(alias = "UnsafeQueue")]
 pub type Queue<T> = Fifo<T, Unbounded<T>>;
 
 /// The common part of [`Queue`] and [`RingQueue`](crate::RingQueue): elements that are dequeued in

@@ -51,6 +51,7 @@ pub struct Set<T, S = FixedState> {
 /// assert_eq!(seen.get()?.len(), 4);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+#[doc(alias = "NativeParallelHashSet")]
 pub type NativeHashSet<T, S = FixedState> = Native<Set<T, S>>;
 
 labelled_as!(Set<T; S>, NativeHashSet);

@@ -39,6 +39,7 @@ use crate::native::{Growable, Native, labelled_as};
 /// # Ok::<(), std::fmt::Error>(())
 /// ```
 #[derive(Clone, Default, PartialEq, Eq)]
+#[doc(alias = "UnsafeText")]
 pub struct Text {
     /// Always UTF-8.
     bytes: List<u8>,

@@ -30,6 +30,7 @@ pub struct Entity {
 
 impl Entity {
     /// The null id, which no entity has. It is all zeros, so zeroed memory contains null references.
+    #[doc(alias = "PLACEHOLDER")]
     pub const NULL: Self = Self { index: 0, version: 0 };
 
     /// Marks a command whose payload was used. It is stored as the command's target, and is neither an entity nor a placeholder.

@@ -27,6 +27,8 @@ use crate::field::{EntityRemap, Field};
 /// assert_eq!(game.get(orc_in_game), Ok(&Health(20)));
 /// ```
 #[derive(Clone, Default, PartialEq, Eq)]
+#[doc(alias = "EntityMapper")]
+#[doc(alias = "EntityRemapInfo")]
 pub struct EntityMap {
     /// The ranges of entities, which are disjoint and in ascending order of the old index.
     stretches: Vec<Stretch>,

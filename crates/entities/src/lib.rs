@@ -13,6 +13,8 @@ mod entity;
 mod entity_map;
 mod error;
 mod field;
+#[cfg(feature = "glam_0_33")]
+pub mod glam_0_33;
 mod inspect;
 mod managed;
 mod manager;

@@ -57,6 +57,7 @@ use crate::storage::RowPlace;
 /// assert_eq!(world.chunk_component(hill), Ok(&Highest(9.0)));
 /// assert_eq!(world.chunk_component(peak), Ok(&Highest(9.0)));
 /// ```
+#[doc(alias = "ChunkComponent")]
 pub struct PerChunk<T> {
     /// Contains no value, so that the tag is `Send` and `Sync` for any `T`.
     value: PhantomData<fn() -> T>,

@@ -115,6 +115,7 @@ use crate::storage::RowPlace;
     label = "not a shared component",
     note = "write `#[derive(SharedComponent, PartialEq, Eq, Hash)]` on the type; wrap types of other crates in one of your own"
 )]
+#[doc(alias = "ISharedComponentData")]
 pub trait SharedComponent: Field + Eq + Hash + Send + Sync + Sized + 'static {
     /// Returns the name of the type in messages, which is its path by default. Messages call the component `Shared<name>`.
     ///
@@ -175,6 +176,7 @@ pub trait SharedComponent: Field + Eq + Hash + Send + Sync + Sized + 'static {
 /// # Ok::<(), ancho_entities::EntityError>(())
 /// ```
 #[derive(PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[doc(alias = "ISharedComponentData")]
 pub struct Shared<T>(Arc<T>);
 
 impl<T> Shared<T> {

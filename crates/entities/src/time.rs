@@ -20,6 +20,8 @@ use crate::debug_as_display::debug_as_display;
 /// assert_eq!(time.delta(), 0.125);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[doc(alias = "TimeData")]
+#[doc(alias = "DeltaTime")]
 pub struct Time {
     elapsed: f64,
     delta: f64,

@@ -35,6 +35,9 @@ const LOCAL_TICKETS: usize = 1024;
 /// jobs.complete(jobs.schedule(&[], (), |()| {}).unwrap());
 /// ```
 #[derive(Clone)]
+#[doc(alias = "TaskPool")]
+#[doc(alias = "ComputeTaskPool")]
+#[doc(alias = "ThreadPool")]
 pub struct JobPool {
     threads: Arc<PoolThreads>,
 }

@@ -123,6 +123,7 @@ pub struct PostTransformMatrix(pub Mat4);
 /// ```
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
 #[component(name = "ancho::LocalToWorld")]
+#[doc(alias = "GlobalTransform")]
 pub struct LocalToWorld(pub Mat4);
 
 impl LocalToWorld {
@@ -249,8 +250,9 @@ pub struct CustomLocalToWorld(pub Mat4);
 ///   world closes it.
 /// - If the child or the parent is [`Disabled`](ancho_entities::Disabled), the branch below it is inactive and keeps its matrices
 ///   until it is enabled.
-/// - If the parent is a [`Prefab`](ancho_entities::Prefab), the branch below it is inactive, even if the children are not prefabs.
-///   A child is instantiated with the prefab only if it is in its [`LinkedEntityGroup`](ancho_entities::LinkedEntityGroup).
+/// - If the parent is a [`Prefab`](ancho_entities::Prefab), the branch below it is inactive. The update reports a child that is not
+///   a prefab itself (A0170), and a prefab that no [`LinkedEntityGroup`](ancho_entities::LinkedEntityGroup) of an ancestor lists
+///   (A0171). [`spawn_prefab`](crate::spawn_prefab) builds such a tree in one call.
 ///
 /// # Examples
 ///
@@ -270,6 +272,7 @@ pub struct CustomLocalToWorld(pub Mat4);
 /// ```
 #[derive(Component, Clone, Copy, Debug, PartialEq, Eq)]
 #[component(name = "ancho::Parent")]
+#[doc(alias = "ChildOf")]
 pub struct Parent(pub Entity);
 
 /// Element of the buffer of children, which the systems add to each parent.
@@ -282,6 +285,7 @@ pub struct Parent(pub Entity);
 /// restores it.
 #[derive(BufferElement, Clone, Copy, Debug, PartialEq, Eq)]
 #[buffer(name = "ancho::Child", inline = 0, cleanup)]
+#[doc(alias = "Children")]
 pub struct Child(pub Entity);
 
 /// The parent whose [`Child`] buffer lists the entity. The systems compare it with [`Parent`] to find changes.

@@ -61,6 +61,22 @@ pub enum TransformError {
         /// The parent that the child leaves.
         parent: Entity,
     },
+    /// A0170: the [`Parent`](crate::Parent) of an entity is a [`Prefab`](ancho_entities::Prefab), but the entity is not. The
+    /// entity stays without a parent until the tag of the prefab is removed.
+    ChildOfPrefab {
+        /// The child, which is not a prefab.
+        child: Entity,
+        /// The prefab.
+        prefab: Entity,
+    },
+    /// A0171: a [`Prefab`](ancho_entities::Prefab) has a prefab as its [`Parent`](crate::Parent), but no
+    /// [`LinkedEntityGroup`](ancho_entities::LinkedEntityGroup) of an ancestor lists it. Instances of the parent lack the child.
+    NotInPrefab {
+        /// The child, which is a prefab.
+        child: Entity,
+        /// The root of the prefab tree.
+        root: Entity,
+    },
     /// An entity does not exist, or memory ran out.
     Entities(EntityError),
 }
@@ -135,6 +151,16 @@ impl fmt::Display for TransformError {
                 f,
                 "A0146: {child} leaves its parent {parent}, but is not in its `Child` buffer; the child was detached: \
                  write only `Parent`, and leave `Child` buffers to the systems"
+            ),
+            Self::ChildOfPrefab { child, prefab } => write!(
+                f,
+                "A0170: the `Parent` of {child} is the prefab {prefab}, but {child} is not a prefab; build the tree with \
+                 `spawn_prefab`, which tags every entity of the tree, and instantiate its root"
+            ),
+            Self::NotInPrefab { child, root } => write!(
+                f,
+                "A0171: the prefab {child} is below the prefab {root}, but the `LinkedEntityGroup` of {root} does not list \
+                 it, so instances of {root} lack it; build the tree with `spawn_prefab`, which lists every entity of the tree"
             ),
             Self::Entities(error) => error.fmt(f),
         }

@@ -12,6 +12,7 @@ mod parent_matrices;
 mod propagate;
 mod scratch;
 mod systems;
+mod tree;
 mod update;
 
 pub use aspect::{TransformAspect, TransformView};
@@ -26,3 +27,4 @@ pub use systems::{
     AddTransforms, LocalToWorldSystem, ParentSystem, TransformGroup, TransformSystem,
     update_transforms,
 };
+pub use tree::{ChildSpawner, spawn_prefab, spawn_tree};

@@ -28,6 +28,7 @@ use crate::error::TransformError;
 /// ```
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
 #[component(name = "ancho::LocalTransform", track_changes)]
+#[doc(alias = "Transform")]
 pub struct LocalTransform {
     /// The rotation, which has to be normalized. Length zero counts as identity.
     pub rotation: Quat,
@@ -331,6 +332,8 @@ impl From<LocalTransform> for Mat4 {
 /// assert!((up * Vec3::Z).abs_diff_eq(Vec3::Y, 1e-6));
 /// assert_eq!(look_rotation(Vec3::ZERO, Vec3::Y), Quat::IDENTITY);
 /// ```
+#[doc(alias = "looking_at")]
+#[doc(alias = "LookRotation")]
 pub fn look_rotation(forward: Vec3, up: Vec3) -> Quat {
     let Some(z) = forward.try_normalize() else { return Quat::IDENTITY };
     let x = up.normalize_or_zero().cross(z);

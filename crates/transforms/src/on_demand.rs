@@ -51,6 +51,8 @@ use crate::links::is_missing;
 /// assert_eq!(world_transform(&world, gun)?.position(), Vec3::new(1.0, 1.0, 0.0));
 /// # Ok::<(), ancho_transforms::TransformError>(())
 /// ```
+#[doc(alias = "ComputeWorldTransformMatrix")]
+#[doc(alias = "TransformHelper")]
 pub fn world_transform(world: &World, entity: Entity) -> Result<LocalToWorld, TransformError> {
     check_exists(world, entity)?;
     let mut branch = Vec::new();

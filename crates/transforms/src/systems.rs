@@ -33,6 +33,8 @@ use crate::update::{self, with_state};
 /// Both systems run in every frame. Unity's systems run only if their queries match, and so do not detect that the last parent was
 /// removed. In a world without transforms, the systems only visit archetypes.
 #[derive(Clone, Copy, Debug, Default)]
+#[doc(alias = "TransformSystemGroup")]
+#[doc(alias = "TransformSystems")]
 pub struct TransformGroup;
 
 impl SystemGroup for TransformGroup {
@@ -113,6 +115,7 @@ pub trait AddTransforms {
     /// assert_eq!(world.get::<LocalToWorld>(earth)?.position(), Vec3::new(1.0, 0.0, 1.0));
     /// # Ok::<(), ancho_entities::EntityError>(())
     /// ```
+    #[doc(alias = "TransformPlugin")]
     fn add_transforms(&mut self) -> &mut Self;
 }
 
@@ -139,6 +142,7 @@ impl AddTransforms for World {
 /// - A0141 for matrices that are not finite
 /// - A0145 for an [`Attach`](crate::Attach) that refers to a missing entity
 /// - A0146 for a child that is not in the buffer of the parent that it leaves
+/// - A0170 and A0171 for prefab trees that are incomplete
 /// - an [`EntityError`](ancho_entities::EntityError) if memory ran out
 ///
 /// After an error, the update still processes all other entities.

@@ -74,7 +74,10 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
             for name in names_in(line).filter(|name| names.contains(*name)) {
                 // A word such as `Created` is a name only in backticks.
                 let is_name = is_compound(name) || line.contains(&format!("`{name}`"));
-                if is_name && !prose.paragraph_mentions(number, PEERS) {
+                let is_peers = || {
+                    prose.paragraph_mentions(number, PEERS) || is_alias(tree, prose.path, number)
+                };
+                if is_name && !is_peers() {
                     let message = format!(
                         "`{name}` was replaced. Write the new name, which is in the table of {CHANGELOG}"
                     );
@@ -84,6 +87,12 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
         }
     }
     findings
+}
+
+/// Returns whether a line is a search alias, which is a name of another library.
+fn is_alias(tree: &Tree, path: &str, number: usize) -> bool {
+    let line = tree.rust(path).and_then(|source| source.text().lines().nth(number - 1));
+    line.is_some_and(|line| line.trim_start().starts_with("#[doc(alias = "))
 }
 
 /// Refuses files and folders with an old name.
@@ -161,8 +170,7 @@ mod tests {
 
     #[test]
     fn names_that_code_has_and_names_of_peers_are_allowed() {
-        let text =
-            "/// `kept_name`, `get`. Created here.\nfn kept_name() {}\n/// Unity's `QueryRef`.";
+        let text = "/// `kept_name`, `get`. Created here.\nfn kept_name() {}\n/// Unity's `QueryRef`.\n\n#[doc(alias = \"QueryRef\")]";
         assert_eq!(printed(check, [TABLE, ("crates/a/src/a.rs", text)]), [""; 0]);
     }
 

@@ -15,14 +15,19 @@ use super::error::FixedListFull;
 use super::raw::RawList;
 
 /// A list in a value of 32 bytes.
+#[doc(alias = "FixedList32Bytes")]
 pub type FixedList32<T> = FixedList<T, 32>;
 /// A list in a value of 64 bytes.
+#[doc(alias = "FixedList64Bytes")]
 pub type FixedList64<T> = FixedList<T, 64>;
 /// A list in a value of 128 bytes.
+#[doc(alias = "FixedList128Bytes")]
 pub type FixedList128<T> = FixedList<T, 128>;
 /// A list in a value of 512 bytes.
+#[doc(alias = "FixedList512Bytes")]
 pub type FixedList512<T> = FixedList<T, 512>;
 /// A list in a value of 4096 bytes.
+#[doc(alias = "FixedList4096Bytes")]
 pub type FixedList4096<T> = FixedList<T, 4096>;
 
 /// A list of `Copy` values that is stored in the value itself, of `N` bytes.

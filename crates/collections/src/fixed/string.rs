@@ -11,14 +11,19 @@ use super::error::FixedStringError;
 use super::raw::RawText;
 
 /// A text of up to 29 bytes, in a value of 32 bytes.
+#[doc(alias = "FixedString32Bytes")]
 pub type FixedString32 = FixedString<32>;
 /// A text of up to 61 bytes, in a value of 64 bytes.
+#[doc(alias = "FixedString64Bytes")]
 pub type FixedString64 = FixedString<64>;
 /// A text of up to 125 bytes, in a value of 128 bytes.
+#[doc(alias = "FixedString128Bytes")]
 pub type FixedString128 = FixedString<128>;
 /// A text of up to 509 bytes, in a value of 512 bytes.
+#[doc(alias = "FixedString512Bytes")]
 pub type FixedString512 = FixedString<512>;
 /// A text of up to 4093 bytes, in a value of 4096 bytes.
+#[doc(alias = "FixedString4096Bytes")]
 pub type FixedString4096 = FixedString<4096>;
 
 /// A text in UTF-8 that is stored in the value itself, of `N` bytes.

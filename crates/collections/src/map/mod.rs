@@ -51,6 +51,8 @@ use crate::table::KeyTable;
 ///     scores.remove(name);
 /// }
 /// ```
+#[doc(alias = "UnsafeHashMap")]
+#[doc(alias = "UnsafeParallelHashMap")]
 pub struct Map<K, V, S = FixedState> {
     pub(crate) table: KeyTable<K, V, S>,
     lanes: Lanes<MapLane<K, V, S>>,
@@ -76,6 +78,7 @@ pub struct Map<K, V, S = FixedState> {
 /// assert_eq!(squares.get()?.len(), 1000);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+#[doc(alias = "NativeParallelHashMap")]
 pub type NativeHashMap<K, V, S = FixedState> = Native<Map<K, V, S>>;
 
 labelled_as!(Map<K, V; S>, NativeHashMap);

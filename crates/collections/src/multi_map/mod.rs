@@ -47,6 +47,7 @@ use nodes::{Chain, NIL, Nodes};
 /// assert!(cells.values_for(&(0, 0)).eq(&["Ada", "Eve"]));
 /// assert_eq!(cells.count_for_key(&(3, 1)), 1);
 /// ```
+#[doc(alias = "UnsafeParallelMultiHashMap")]
 pub struct MultiMap<K, V, S = FixedState> {
     heads: KeyTable<K, Head, S>,
     nodes: Nodes<V>,
@@ -91,6 +92,7 @@ impl Head {
 /// assert!(cells.get()?.values_for(&7).eq(&[1, 3]));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+#[doc(alias = "NativeParallelMultiHashMap")]
 pub type NativeMultiHashMap<K, V, S = FixedState> = Native<MultiMap<K, V, S>>;
 
 labelled_as!(MultiMap<K, V; S>, NativeMultiHashMap);

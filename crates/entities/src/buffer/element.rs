@@ -50,6 +50,7 @@ use crate::field::Field;
     label = "not an element of buffers",
     note = "write `#[derive(BufferElement)]` on the type; wrap types of other crates in one of your own"
 )]
+#[doc(alias = "IBufferElementData")]
 pub trait BufferElement: Field + Send + Sync + Sized + 'static {
     /// The number of elements stored in the chunk. By default, this is the number that fits in 128 bytes. This is Unity's
     /// `InternalBufferCapacity`.

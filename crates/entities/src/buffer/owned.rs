@@ -44,6 +44,7 @@ use crate::storage::RowPlace;
 /// # Ok::<(), ancho_entities::EntityError>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[doc(alias = "IBufferElementData")]
 pub struct Buffer<T> {
     /// At most `u32::MAX` elements. The capacity does not exceed `u32::MAX` either, unless the elements have no bytes.
     elements: Vec<T>,

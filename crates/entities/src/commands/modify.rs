@@ -37,6 +37,7 @@ impl CommandRecorder {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[inline(always)]
+    #[doc(alias = "DestroyEntity")]
     pub fn despawn(&mut self, entity: Entity) {
         self.record(entity, Despawn);
     }
@@ -67,6 +68,8 @@ impl CommandRecorder {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[inline(always)]
+    #[doc(alias = "insert")]
+    #[doc(alias = "AddComponent")]
     pub fn add<S: ComponentSet>(&mut self, entity: Entity, set: S) {
         self.record(entity, WriteSet::<S, true>(set));
     }
@@ -92,6 +95,7 @@ impl CommandRecorder {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[inline(always)]
+    #[doc(alias = "SetComponent")]
     pub fn set<S: ComponentSet>(&mut self, entity: Entity, set: S) {
         self.record(entity, WriteSet::<S, false>(set));
     }
@@ -213,6 +217,7 @@ impl CommandRecorder {
     /// assert_eq!(world.buffer::<Hit>(orc)?, [Hit(5), Hit(8)]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[doc(alias = "AppendToBuffer")]
     pub fn append<T: BufferElement>(&mut self, entity: Entity, element: T) {
         self.record(entity, Append(element));
     }

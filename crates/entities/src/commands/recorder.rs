@@ -27,6 +27,8 @@ pub(super) const NO_KEY: u64 = u64::MAX;
 /// Unless the world is strict, commands for entities that were despawned before playback are skipped: see
 /// [`EntityManager::play`](crate::EntityManager::play).
 #[derive(Debug, Default)]
+#[doc(alias = "ParallelWriter")]
+#[doc(alias = "ParallelCommands")]
 pub struct CommandRecorder {
     pub(super) stream: CommandStream,
     /// Number of commands.
@@ -188,6 +190,8 @@ pub(super) fn too_many_entities() -> ! {
 /// world.update(0.1);
 /// assert_eq!(world.entity_count(), 1);
 /// ```
+#[doc(alias = "EntityCommandBuffer")]
+#[doc(alias = "EntityCommands")]
 pub struct Commands<'w> {
     recorder: &'w mut CommandRecorder,
     /// Manager of a borrowed world. Views of the manager may be in use too, so a reference to it exists only while ids are

@@ -24,6 +24,7 @@ impl CommandRecorder {
     // Always inlined: a call would copy the set once more.
     #[inline(always)]
     #[track_caller]
+    #[doc(alias = "CreateEntity")]
     pub fn spawn<S: ComponentSet>(&mut self, set: S) -> Entity {
         let target = self.take_placeholders(1).target();
         self.record(target, Spawn(set));

@@ -56,6 +56,7 @@ use crate::field::Field;
     label = "not a component",
     note = "write `#[derive(Component)]` on the type; wrap types of other crates in one of your own"
 )]
+#[doc(alias = "IComponentData")]
 pub trait Component: Field + Send + Sync + Sized + 'static {
     /// Returns the name of the type in messages, which is its path by default. Names of component types are unique in a program.
     ///
@@ -77,6 +78,7 @@ pub trait Component: Field + Send + Sync + Sized + 'static {
     /// True if the component can be enabled and disabled per entity without moving the entity: `#[component(enableable)]`.
     ///
     /// An enableable component costs one bit per entity.
+    #[doc(alias = "IEnableableComponent")]
     const ENABLEABLE: bool = false;
 
     /// True if the component is kept when its entity is despawned, so that a system can clean up: `#[component(cleanup)]`.
@@ -147,6 +149,10 @@ pub trait Component: Field + Send + Sync + Sized + 'static {
     /// assert_eq!(playing, [false, false, true]);
     /// assert!(world.exists(all[0]) && !world.exists(all[1]));
     /// ```
+    #[doc(alias = "ICleanupComponentData")]
+    #[doc(alias = "RemovedComponents")]
+    #[doc(alias = "OnAdd")]
+    #[doc(alias = "OnRemove")]
     const CLEANUP: bool = false;
 
     /// True if changes are recorded per entity instead of per chunk: `#[component(track_changes)]`.

@@ -22,7 +22,7 @@ pub use shape::{FieldKind, FieldShape, Shape, VariantShape, field, opaque_field}
 /// - tuples, arrays, `Option`, `Result`, `Box`, `Vec` and the ordered collections
 /// - the fixed strings and lists of `ancho_collections`
 /// - blob assets and references to them, which are hashed by content
-/// - the types of `glam`
+/// - the types of `glam`, and with the feature `glam_0_33` those of glam 0.33
 ///
 /// Mark a field of any other type with `#[field(opaque)]`. An opaque field is part of the value, but is neither hashed nor searched
 /// for entities. Values with shared ownership, such as an `Arc`, must be opaque, because replacing entities for one owner would
@@ -80,6 +80,7 @@ pub use shape::{FieldKind, FieldShape, Shape, VariantShape, field, opaque_field}
     label = "this is not a `Field`",
     note = "derive `Field` for `{Self}`, or mark the field `#[field(opaque)]`: then it is neither hashed nor searched for entities"
 )]
+#[doc(alias = "Reflect")]
 pub unsafe trait Field: Sized + 'static {
     /// The name, kind, size and fields of the type.
     const SHAPE: &'static Shape;

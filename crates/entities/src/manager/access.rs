@@ -40,6 +40,7 @@ impl EntityManager {
     /// assert!(matches!(world.get::<Health>(stone), Err(EntityError::MissingComponent { .. })));
     /// ```
     #[inline]
+    #[doc(alias = "GetComponentData")]
     pub fn get<T: Component>(&self, entity: Entity) -> Result<&T, EntityError> {
         let value = self.find_value(entity, ComponentType::of::<T>())?;
         // SAFETY: the address is that of a value of this type. It is not written while the manager is borrowed.
@@ -80,6 +81,7 @@ impl EntityManager {
     /// # Ok::<(), ancho_entities::EntityError>(())
     /// ```
     #[inline]
+    #[doc(alias = "GetComponentDataRW")]
     pub fn get_mut<T: Component>(&mut self, entity: Entity) -> Result<&mut T, EntityError> {
         let (column, row) = self.column_mut(entity, ComponentType::of::<T>())?;
         // SAFETY: the column has a value of this type in the row, in unshared memory, and the manager is borrowed mutably.
@@ -126,6 +128,8 @@ impl EntityManager {
     /// assert!(world.has::<Sword>(thief) && !world.has::<(Sword, Shield)>(thief));
     /// ```
     #[inline]
+    #[doc(alias = "HasComponent")]
+    #[doc(alias = "contains")]
     pub fn has<S: ComponentSet>(&self, entity: Entity) -> bool {
         let Some(location) = self.storage.table.locate(entity) else { return false };
         let shape = self.storage.chunks[location.chunk].shape();
@@ -180,6 +184,8 @@ impl EntityManager {
     /// assert_eq!(world.set(stone, Health(1)).unwrap_err().value, Health(1));
     /// assert!(!world.has::<Health>(stone));
     /// ```
+    #[doc(alias = "SetComponentData")]
+    #[doc(alias = "insert")]
     pub fn set<S: ComponentSet>(
         &mut self,
         entity: Entity,

@@ -61,6 +61,8 @@ impl EntityManager {
     /// assert_eq!(world.get(orc), Ok(&Poisoned { seconds: 5.0 }));
     /// ```
     #[inline]
+    #[doc(alias = "insert")]
+    #[doc(alias = "AddComponent")]
     pub fn add<S: ComponentSet>(
         &mut self,
         entity: Entity,
@@ -295,6 +297,7 @@ impl EntityManager {
     /// # Ok::<(), ancho_entities::EntityError>(())
     /// ```
     #[inline]
+    #[doc(alias = "RemoveComponent")]
     pub fn remove<S: ComponentSet>(&mut self, entity: Entity) -> Result<bool, EntityError> {
         if let Some((slot, transfer, to)) = self.recent_transfer::<S>(entity, Recent::Remove) {
             // SAFETY:

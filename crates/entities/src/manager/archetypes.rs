@@ -36,6 +36,7 @@ use crate::storage::{
 /// assert_eq!(one, other);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[doc(alias = "EntityArchetype")]
 pub struct Archetype {
     number: u32,
     serial: u32,

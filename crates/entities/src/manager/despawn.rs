@@ -23,6 +23,7 @@ impl EntityManager {
     /// entity of a group was despawned.
     // Inlined, because a call would take a fifth of the time.
     #[inline(always)]
+    #[doc(alias = "DestroyEntity")]
     pub fn despawn(&mut self, entity: Entity) -> Result<bool, EntityError> {
         let removed = if self.jobs.are_live() {
             // Opening the slot may copy its page, which jobs may be reading.

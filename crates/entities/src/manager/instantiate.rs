@@ -43,6 +43,8 @@ impl EntityManager {
     /// let second = world.instantiate(first).unwrap();
     /// assert_eq!(world.get(second), Ok(&Leader(second)));
     /// ```
+    #[doc(alias = "EntityCloner")]
+    #[doc(alias = "clone_and_spawn")]
     pub fn instantiate(&mut self, source: Entity) -> Result<Entity, EntityError> {
         let mut created = self.instantiate_many(source, 1)?;
         Ok(created.next().expect("one was created"))
@@ -121,6 +123,7 @@ impl EntityManager {
     /// let copied = Links { leader: copies.get(leader).unwrap(), target };
     /// assert_eq!(world.get(copies.get(orc).unwrap()), Ok(&copied));
     /// ```
+    #[doc(alias = "EntityCloner")]
     pub fn copy_entities(&mut self, entities: &[Entity]) -> Result<EntityMap, EntityError> {
         let mut lists = self.instance_lists.take().unwrap_or_default();
         entities.iter().for_each(|&entity| _ = lists.members.insert(entity));

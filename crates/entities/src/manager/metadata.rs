@@ -128,6 +128,7 @@ impl EntityManager {
 /// assert_eq!((changes.created, changes.destroyed), (vec![second], vec![first]));
 /// ```
 #[derive(Default)]
+#[doc(alias = "Added")]
 pub struct EntityTracker {
     seen: Option<EntityTable>,
 }

@@ -46,6 +46,7 @@ impl EntityManager {
     /// ```
     #[inline]
     #[track_caller]
+    #[doc(alias = "CreateEntity")]
     pub fn spawn<S: ComponentSet>(&mut self, set: S) -> Entity {
         match self.try_spawn(set) {
             Ok(entity) => entity,

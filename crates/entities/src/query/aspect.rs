@@ -70,6 +70,7 @@ use crate::shared::{Shared, SharedComponent};
 /// let moved: Vec<_> = world.query::<MoverView>().iter().map(|mover| (mover.entity, mover.position.0)).collect();
 /// assert_eq!(moved, [(stone, 2.0), (feather, 2.0)]);
 /// ```
+#[doc(alias = "IAspect")]
 pub trait Aspect: QueryData {
     /// The read-only form: the struct named in `#[aspect(read_only = …)]`, or the aspect itself.
     type ReadOnly: QueryData;

@@ -72,6 +72,9 @@ use crate::version::Version;
 /// ```
 #[derive(Clone)]
 #[must_use = "a description does nothing until it is run in a world"]
+#[doc(alias = "EntityQuery")]
+#[doc(alias = "EntityQueryBuilder")]
+#[doc(alias = "EntityQueryDesc")]
 pub struct QueryDescriptor {
     source: Source,
     pub(super) settings: Settings,

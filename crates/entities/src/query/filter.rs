@@ -129,6 +129,7 @@ filter! {
     /// world.spawn(());
     /// assert_eq!(world.query_filtered::<(), With<Orc>>().count(), 3);
     /// ```
+    #[doc(alias = "WithAll")]
     With, each With
 }
 
@@ -151,6 +152,7 @@ filter! {
     /// world.spawn(Orc);
     /// assert_eq!(world.query_filtered::<&Orc, Without<Asleep>>().count(), 1);
     /// ```
+    #[doc(alias = "WithNone")]
     Without, each Without
 }
 
@@ -172,6 +174,7 @@ filter! {
     /// world.spawn(());
     /// assert_eq!(world.query_filtered::<(), Absent<Engine>>().count(), 1);
     /// ```
+    #[doc(alias = "WithAbsent")]
     Absent, each Absent
 }
 
@@ -192,6 +195,7 @@ filter! {
     /// world.set_component_enabled::<Engine>(car, false).unwrap();
     /// assert_eq!(world.query_filtered::<(), Present<Engine>>().count(), 1);
     /// ```
+    #[doc(alias = "WithPresent")]
     Present, each Present
 }
 
@@ -215,6 +219,7 @@ filter! {
     /// world.set_component_enabled::<Engine>(car, false).unwrap();
     /// assert_eq!(world.query_filtered::<(), IsDisabled<Engine>>().to_entities(), [car]);
     /// ```
+    #[doc(alias = "WithDisabled")]
     IsDisabled, each Disabled
 }
 
@@ -240,6 +245,8 @@ filter! {
     /// world.spawn(());
     /// assert_eq!(world.query_filtered::<(), Any<(Burning, Poisoned)>>().count(), 2);
     /// ```
+    #[doc(alias = "WithAny")]
+    #[doc(alias = "AnyOf")]
     Any, any Any
 }
 
@@ -272,6 +279,8 @@ filter! {
     /// world.get_mut::<Health>(orc).unwrap().0 -= 1;
     /// assert_eq!(changed(&world), 1);
     /// ```
+    #[doc(alias = "WithChangeFilter")]
+    #[doc(alias = "is_changed")]
     Changed, any Changed
 }
 
@@ -395,6 +404,7 @@ option_filter! {
     /// assert_eq!(world.query::<&Engine>().count(), 0);
     /// assert_eq!(world.query_filtered::<&Engine, IgnoreEnabled>().count(), 1);
     /// ```
+    #[doc(alias = "IgnoreComponentEnabledState")]
     IgnoreEnabled, IGNORE_ENABLED
 }
 

@@ -56,6 +56,8 @@ use crate::version::Version;
 /// assert_eq!(world.get::<Gold>(poor).unwrap().0, 51);
 /// ```
 #[must_use = "a lookup does nothing until an entity is looked up"]
+#[doc(alias = "ComponentLookup")]
+#[doc(alias = "BufferLookup")]
 pub struct Lookup<'w, D, F: LookupForm = ()> {
     state: F::State<'w>,
     /// Invariant in `D` and `F`: the columns of a subtype may be laid out differently.
@@ -564,6 +566,7 @@ impl<D, F: LookupForm> fmt::Debug for Lookup<'_, D, F> {
 /// assert_eq!(place.row(), 7);
 /// assert_eq!(place.chunk().entities()[7], orcs[7]);
 /// ```
+#[doc(alias = "EntityStorageInfoLookup")]
 pub struct StorageInfoLookup<'w> {
     pages: PageView<'w>,
     entities: &'w EntityManager,

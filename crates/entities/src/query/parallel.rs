@@ -165,6 +165,8 @@ impl<D: ParallelData, F: QueryFilter> Query<'_, D, F> {
     /// World::new("Simulation").query_mut::<&Health>().for_each_parallel(|health| sum += health.0);
     /// ```
     #[track_caller]
+    #[doc(alias = "par_iter")]
+    #[doc(alias = "par_iter_mut")]
     pub fn for_each_parallel<'v>(&'v mut self, function: impl Fn(D::Item<'v>) + Sync) {
         let walk: Walk<'v> = self.walk();
         // SAFETY: the walk belongs to this query, which is borrowed mutably as long as items live. The walk is used once. Other

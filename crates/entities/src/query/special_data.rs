@@ -475,6 +475,8 @@ unsafe impl<T: Component> ParallelData for EnabledMut<'_, T> {}
 ///
 /// is_send::<TrackedMut<'_, Health>>();
 /// ```
+#[doc(alias = "Mut")]
+#[doc(alias = "Ref")]
 pub struct TrackedMut<'w, T> {
     value: &'w mut T,
     /// Address of the row versions, which other rows share. The raw pointer makes the item `!Send`, so that it stays on one thread.

@@ -80,6 +80,9 @@ use crate::version::Version;
 /// });
 /// ```
 #[must_use = "a query does nothing until one of its methods is called"]
+#[doc(alias = "SystemAPI.Query")]
+#[doc(alias = "EntityQuery")]
+#[doc(alias = "QueryState")]
 pub struct Query<'w, D, F = ()> {
     /// The manager, borrowed for `'w`: shared if `D` is read-only, otherwise mutably by all views of one split together.
     pub(super) entities: NonNull<EntityManager>,
@@ -564,6 +567,7 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
     /// ```
     #[inline]
     #[track_caller]
+    #[doc(alias = "iter_combinations")]
     pub fn for_each_pair(&mut self, function: impl for<'p> FnMut(D::Item<'p>, D::Item<'p>)) {
         // SAFETY: the walk belongs to this query, which is borrowed mutably as long as items live. The walk is used once.
         succeed(unsafe { each_pair::<D, _>(&self.walk(), function) });

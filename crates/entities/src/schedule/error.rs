@@ -16,6 +16,7 @@ use crate::time::TimeError;
 /// The result of a struct system. Function systems can return it too. The `?` operator converts any error.
 ///
 /// The update reports an error with the name of the system, and runs the other systems.
+#[doc(alias = "BevyError")]
 pub type SystemResult = Result<(), Box<dyn Error + Send + Sync>>;
 
 /// Error of an operation on a system.

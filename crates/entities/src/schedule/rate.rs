@@ -34,6 +34,7 @@ use crate::time::{Time, TimeError};
 /// // It was updated, and is asked again.
 /// assert_eq!(EverySecond.next_update(RateTurn { updates: 1, ..turn }), None);
 /// ```
+#[doc(alias = "IRateManager")]
 pub trait RateManager: Send {
     /// Returns the time of the group's next update, or `None` to end the group's turn.
     ///
@@ -104,6 +105,7 @@ fn clamp_timestep(seconds: f64) -> Result<f64, TimeError> {
 /// assert_eq!(rate.next_update(turn), Some(Time::new(0.5, 0.5)));
 /// ```
 #[derive(Clone, Debug)]
+#[doc(alias = "FixedRateSimpleManager")]
 pub struct FixedRateSimple {
     timestep: f64,
     next: f64,
@@ -184,6 +186,7 @@ impl RateManager for FixedRateSimple {
 /// assert_eq!(ticks, [0.0, 0.25, 0.5]);
 /// ```
 #[derive(Clone, Debug)]
+#[doc(alias = "FixedRateCatchUpManager")]
 pub struct FixedRateCatchUp {
     timestep: f64,
     /// The time of the last update, or of the first update if there was none yet.
@@ -298,6 +301,7 @@ impl RateManager for FixedRateCatchUp {
 /// assert_eq!(rate.next_update(turn), None);
 /// assert_eq!(rate.next_update(turn), Some(Time::new(1.0, 0.08)));
 /// ```
+#[doc(alias = "VariableRateManager")]
 pub struct VariableRate {
     interval: Duration,
     /// The clock. `None` means the world's time.

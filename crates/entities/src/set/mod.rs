@@ -39,6 +39,8 @@ mod columns;
     label = "neither a component nor a tuple of components",
     note = "write `#[derive(Component)]` on the type; tuples of up to 16 components are sets, and can be nested"
 )]
+#[doc(alias = "Bundle")]
+#[doc(alias = "ComponentTypeSet")]
 pub unsafe trait ComponentSet: Sized + Send + Sync + 'static {
     /// The number of components in the set.
     #[doc(hidden)]

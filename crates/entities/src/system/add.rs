@@ -40,6 +40,8 @@ impl World {
     /// assert_eq!(world.get::<Position>(stone).unwrap().0, 0.5);
     /// ```
     #[track_caller]
+    #[doc(alias = "add_systems")]
+    #[doc(alias = "CreateSystem")]
     pub fn add_system<M>(&mut self, system: impl IntoSystem<M>) -> SystemId {
         match self.try_add_system(system) {
             Ok(id) => id,

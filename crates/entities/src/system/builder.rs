@@ -103,6 +103,8 @@ pub trait IntoSystem<Marker>: Sized {
     /// assert_eq!(world.resource::<Steps>().0, 3, "at 0, 0.125 and 0.25 seconds");
     /// # Ok::<(), ancho_entities::SystemError>(())
     /// ```
+    #[doc(alias = "in_set")]
+    #[doc(alias = "UpdateInGroup")]
     fn in_group<M>(self, group: impl IntoSystemTarget<M>) -> SystemBuilder {
         self.built(|builder| builder.group = Some(group.into_target()))
     }
@@ -129,6 +131,7 @@ pub trait IntoSystem<Marker>: Sized {
     /// world.update(0.1);
     /// assert_eq!(world.resource::<Log>().0, ["think", "act"]);
     /// ```
+    #[doc(alias = "UpdateBefore")]
     fn before<M>(self, other: impl IntoSystemTarget<M>) -> SystemBuilder {
         self.built(|builder| builder.before.push(other.into_target()))
     }
@@ -155,6 +158,8 @@ pub trait IntoSystem<Marker>: Sized {
     /// world.update(0.1);
     /// assert_eq!(world.resource::<Log>().0, ["act", "rest"]);
     /// ```
+    #[doc(alias = "UpdateAfter")]
+    #[doc(alias = "chain")]
     fn after<M>(self, other: impl IntoSystemTarget<M>) -> SystemBuilder {
         self.built(|builder| builder.after.push(other.into_target()))
     }
@@ -191,6 +196,7 @@ pub trait IntoSystem<Marker>: Sized {
     /// world.update(0.1);
     /// assert_eq!(world.resource::<Log>().0, ["input", "move"]);
     /// ```
+    #[doc(alias = "OrderFirst")]
     fn first(self) -> SystemBuilder {
         self.built(|builder| builder.first = true)
     }
@@ -211,6 +217,7 @@ pub trait IntoSystem<Marker>: Sized {
     /// world.update(0.1);
     /// assert_eq!(world.resource::<Log>().0, ["move", "report"]);
     /// ```
+    #[doc(alias = "OrderLast")]
     fn last(self) -> SystemBuilder {
         self.built(|builder| builder.last = true)
     }
@@ -234,6 +241,7 @@ pub trait IntoSystem<Marker>: Sized {
     /// assert_eq!(world.resource::<Shown>().0, 1);
     /// # Ok::<(), ancho_entities::SystemError>(())
     /// ```
+    #[doc(alias = "run_if")]
     fn enabled(self, enabled: bool) -> SystemBuilder {
         self.built(|builder| builder.enabled = enabled)
     }
@@ -283,6 +291,8 @@ pub trait IntoSystem<Marker>: Sized {
     /// world.update(0.1);
     /// assert_eq!(world.get::<Player>(player).unwrap().0, 1);
     /// ```
+    #[doc(alias = "RequireForUpdate")]
+    #[doc(alias = "run_if")]
     fn require(self, query: QueryDescriptor) -> SystemBuilder {
         self.built(|builder| builder.requirements.all.push(RequiredQuery::Pending(query)))
     }
@@ -311,6 +321,8 @@ pub trait IntoSystem<Marker>: Sized {
     /// assert!(world.system_info(alarm)?.running);
     /// # Ok::<(), ancho_entities::SystemError>(())
     /// ```
+    #[doc(alias = "RequireAnyForUpdate")]
+    #[doc(alias = "run_if")]
     fn require_any(self, query: QueryDescriptor) -> SystemBuilder {
         self.built(|builder| builder.requirements.any.push(RequiredQuery::Pending(query)))
     }
@@ -340,6 +352,8 @@ pub trait IntoSystem<Marker>: Sized {
     /// assert!(world.system_info(fight)?.running);
     /// # Ok::<(), ancho_entities::SystemError>(())
     /// ```
+    #[doc(alias = "RequireMatchingQueriesForUpdate")]
+    #[doc(alias = "run_if")]
     fn require_matching(self) -> SystemBuilder {
         self.built(|builder| builder.requirements.matching = true)
     }

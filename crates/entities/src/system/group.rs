@@ -70,6 +70,8 @@ use crate::world::{Children, Flags, Outcome, Record, Systems, World, no_such};
 /// world.update(0.1);
 /// assert_eq!(world.resource::<Log>().0, ["think", "move", "collide"]);
 /// ```
+#[doc(alias = "ComponentSystemGroup")]
+#[doc(alias = "SystemSet")]
 pub trait SystemGroup: Sized + 'static {
     /// Returns the name that errors and tools show.
     fn name() -> &'static str {
@@ -82,14 +84,21 @@ named_units! {
     /// The root group, which contains all other groups. [`World::update`](crate::World::update) runs it.
     Root,
     /// The group that runs first in each frame. This is Unity's `InitializationSystemGroup`.
+    #[doc(alias = "InitializationSystemGroup")]
+    #[doc(alias = "PreUpdate")]
     Initialization,
     /// The default group of systems. This is Unity's `SimulationSystemGroup`.
+    #[doc(alias = "SimulationSystemGroup")]
+    #[doc(alias = "Update")]
     Simulation,
     /// The group with a fixed time step, inside [`Simulation`]. It has 60 steps per second, unless another
     /// [rate](crate::World::set_rate) is set. This is Unity's `FixedStepSimulationSystemGroup`.
+    #[doc(alias = "FixedStepSimulationSystemGroup")]
+    #[doc(alias = "FixedUpdate")]
     FixedStep,
     /// The group that runs about 15 times per second of real time, inside [`Simulation`]. Another [rate](crate::World::set_rate)
     /// can be set. This is Unity's `VariableRateSimulationSystemGroup`.
+    #[doc(alias = "VariableRateSimulationSystemGroup")]
     VariableStep,
     /// The group that runs after all other systems of [`Simulation`], including transforms, and before the commands of
     /// [`EndSimulation`](crate::EndSimulation) play. This is Unity's `LateSimulationSystemGroup`.
@@ -115,8 +124,11 @@ named_units! {
     /// world.update(0.1);
     /// assert_eq!(world.query::<&Picture>().count(), 1);
     /// ```
+    #[doc(alias = "LateSimulationSystemGroup")]
+    #[doc(alias = "PostUpdate")]
     LateSimulation,
     /// The group that runs last in each frame. This is Unity's `PresentationSystemGroup`.
+    #[doc(alias = "PresentationSystemGroup")]
     Presentation,
 }
 

@@ -58,6 +58,7 @@ use crate::world::{Record, World};
 /// world.update(0.1);
 /// assert_eq!(world.resource::<Counts>().0, [0, 1]);
 /// ```
+#[doc(alias = "EntityCommandBufferSystem")]
 pub trait CommandPoint: Sized + Send + 'static {
     /// Returns the name that errors and tools show.
     fn name() -> &'static str {
@@ -68,12 +69,16 @@ pub trait CommandPoint: Sized + Send + 'static {
 named_units! {
     CommandPoint:
     /// The beginning of [`Initialization`](crate::Initialization).
+    #[doc(alias = "BeginInitializationEntityCommandBufferSystem")]
     BeginInitialization,
     /// The end of [`Initialization`](crate::Initialization).
+    #[doc(alias = "EndInitializationEntityCommandBufferSystem")]
     EndInitialization,
     /// The beginning of [`Simulation`](crate::Simulation).
+    #[doc(alias = "BeginSimulationEntityCommandBufferSystem")]
     BeginSimulation,
     /// The end of [`Simulation`](crate::Simulation).
+    #[doc(alias = "EndSimulationEntityCommandBufferSystem")]
     EndSimulation,
     /// The beginning of [`FixedStep`](crate::FixedStep).
     BeginFixedStep,
@@ -84,6 +89,7 @@ named_units! {
     /// The end of [`VariableStep`](crate::VariableStep).
     EndVariableStep,
     /// The beginning of [`Presentation`](crate::Presentation).
+    #[doc(alias = "BeginPresentationEntityCommandBufferSystem")]
     BeginPresentation,
 }
 
@@ -116,6 +122,8 @@ named_units! {
 /// world.update(0.1);
 /// assert_eq!(world.entity_count(), 90);
 /// ```
+#[doc(alias = "EntityCommandBufferSystem")]
+#[doc(alias = "ApplyDeferred")]
 pub struct CommandsAt<'s, P> {
     buffer: ParamBuffer<'s>,
     point: PhantomData<fn() -> P>,

@@ -81,6 +81,7 @@ impl World {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[track_caller]
+    #[doc(alias = "rollback")]
     pub fn restore(&mut self, snapshot: &mut Self) -> Result<(), EntityError> {
         self.complete_jobs();
         let replaced = self.entities.restore_from(&mut snapshot.entities)?;

@@ -59,6 +59,9 @@ use crate::version::Version;
 /// assert_eq!(world.get::<Position>(stone).unwrap().0, 1.0);
 /// assert_eq!(world.system::<Movement>().unwrap().updates, 1);
 /// ```
+#[doc(alias = "ISystem")]
+#[doc(alias = "SystemBase")]
+#[doc(alias = "ComponentSystemBase")]
 pub trait System: Send + 'static {
     /// Called when the system is added.
     ///

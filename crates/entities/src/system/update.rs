@@ -62,6 +62,7 @@ impl World {
     /// }
     /// assert_eq!(world.resource::<Clock>().0, 1.0);
     /// ```
+    #[doc(alias = "run_schedule")]
     #[track_caller]
     pub fn update(&mut self, seconds: impl Into<f64>) {
         self.update_all(seconds.into());

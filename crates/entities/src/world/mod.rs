@@ -75,6 +75,7 @@ use crate::time::{Time, TimeError, TimeStack};
 /// world.despawn(orc).unwrap();
 /// assert!(!world.exists(orc));
 /// ```
+#[doc(alias = "App")]
 pub struct World {
     name: String,
     settings: WorldSettings,
@@ -172,6 +173,7 @@ impl World {
     /// world.get_mut::<Health>(orc).unwrap().0 = 0;
     /// assert_eq!(before.get(orc), Ok(&Health(20)));
     /// ```
+    #[doc(alias = "snapshot")]
     pub fn fork(&mut self) -> Result<Self, EntityError> {
         let entities = self.entities.fork()?;
         Ok(self.with_copied_entities(entities))
@@ -695,6 +697,7 @@ impl World {
     /// world.update(0.1);
     /// assert!(hits.get().unwrap_err().to_string().starts_with("A0013: "));
     /// ```
+    #[doc(alias = "WorldUpdateAllocator")]
     pub fn update_allocator(&self) -> Allocator {
         self.memory.allocator()
     }

@@ -120,6 +120,7 @@ impl World {
     /// assert_eq!(world.remove_resource(), Some(Gravity(1.6)));
     /// assert!(world.get_resource::<Gravity>().is_none());
     /// ```
+    #[doc(alias = "init_resource")]
     pub fn insert_resource<T: Send + 'static>(&mut self, value: T) -> Option<T> {
         self.resources.insert(value)
     }
@@ -315,6 +316,7 @@ impl World {
     /// assert!(world.create_singleton(Score(0)).is_err());
     /// # Ok::<(), ancho_entities::EntityError>(())
     /// ```
+    #[doc(alias = "GetSingleton")]
     pub fn singleton<T: Component>(&self) -> Result<&T, EntityError> {
         self.query::<&T>().single().map_err(of::<T>)
     }
@@ -443,6 +445,7 @@ impl World {
     /// assert_eq!(world.singleton::<Seed>()?.0, 42);
     /// # Ok::<(), ancho_entities::EntityError>(())
     /// ```
+    #[doc(alias = "SetSingleton")]
     #[track_caller]
     pub fn create_singleton<T: Component>(&mut self, value: T) -> Result<Entity, EntityError> {
         let there = self.query_filtered::<Entity, (With<T>, IgnoreEnabled, IncludeDisabled)>();

@@ -41,6 +41,7 @@ pub struct SliceWrite<'a, T> {
 ///
 /// See [`JobSlice::write_unrestricted`](crate::JobSlice::write_unrestricted).
 #[must_use = "a token does nothing until a job is scheduled with it"]
+#[doc(alias = "NativeDisableParallelForRestriction")]
 pub struct SliceUnrestricted<'a, T> {
     source: &'a mut Source<T>,
 }

@@ -128,6 +128,7 @@ impl JobBuilder<'_> {
     /// # Errors
     ///
     /// Returns the same errors as [`JobScheduler::schedule`].
+    #[doc(alias = "IJob")]
     pub fn schedule<D, F>(
         self,
         dependencies: &[JobHandle],
@@ -147,6 +148,7 @@ impl JobBuilder<'_> {
     /// # Errors
     ///
     /// Returns the same errors as [`JobScheduler::schedule_parallel`].
+    #[doc(alias = "IJobParallelForBatch")]
     pub fn schedule_parallel<D, F>(
         self,
         dependencies: &[JobHandle],
@@ -169,6 +171,8 @@ impl JobBuilder<'_> {
     /// # Errors
     ///
     /// Returns the same errors as [`JobScheduler::schedule_for_each`].
+    #[doc(alias = "IJobFor")]
+    #[doc(alias = "IJobParallelFor")]
     pub fn schedule_for_each<D, F>(
         self,
         dependencies: &[JobHandle],
@@ -217,6 +221,7 @@ impl JobBuilder<'_> {
     /// jobs.complete(double.unwrap());
     /// assert_eq!(doubled.as_slice().unwrap()[..4], [6, 10, 14, 0]);
     /// ```
+    #[doc(alias = "IJobParallelForDefer")]
     pub fn schedule_deferred<D, C, F>(
         self,
         dependencies: &[JobHandle],

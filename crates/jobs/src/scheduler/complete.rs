@@ -194,6 +194,7 @@ impl JobScheduler {
     /// assert!(jobs.is_completed(job));
     /// ```
     #[track_caller]
+    #[doc(alias = "CompleteAllTrackedJobs")]
     pub fn complete_everything(&self) {
         self.refuse_inside_job("complete a job");
         if let Err(failed) = self.complete_live() {

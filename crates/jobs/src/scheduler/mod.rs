@@ -64,6 +64,7 @@ use unreported::Unreported;
 /// jobs.complete(add_up);
 /// assert_eq!(*sum.get().unwrap(), 2000);
 /// ```
+#[doc(alias = "IJob")]
 pub struct JobScheduler {
     pool: JobPool,
     shared: Arc<PoolShared>,
@@ -282,6 +283,7 @@ impl JobScheduler {
     /// }
     /// ```
     #[track_caller]
+    #[doc(alias = "ScheduleBatchedJobs")]
     pub fn flush(&self) {
         self.refuse_inside_job("flush jobs");
         if self.works_alone() {

@@ -36,6 +36,7 @@ impl JobScheduler {
     /// jobs.complete(job);
     /// assert_eq!(answer.into_inner().unwrap(), 42);
     /// ```
+    #[doc(alias = "IJob")]
     pub fn schedule<D, F>(
         &self,
         dependencies: &[JobHandle],
@@ -81,6 +82,7 @@ impl JobScheduler {
     /// jobs.complete(job.unwrap());
     /// assert_eq!(squares.as_slice().unwrap()[999], 998_001);
     /// ```
+    #[doc(alias = "IJobParallelForBatch")]
     pub fn schedule_parallel<D, F>(
         &self,
         dependencies: &[JobHandle],
@@ -120,6 +122,8 @@ impl JobScheduler {
     /// jobs.complete(job.unwrap());
     /// assert_eq!(positions.as_slice().unwrap()[999], 1.5);
     /// ```
+    #[doc(alias = "IJobFor")]
+    #[doc(alias = "IJobParallelFor")]
     pub fn schedule_for_each<D, F>(
         &self,
         dependencies: &[JobHandle],

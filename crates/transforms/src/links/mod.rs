@@ -8,10 +8,12 @@
 //! 3. Children that were detached or despawned leave the buffers of their parents.
 //! 4. New children get a `PreviousParent`, and every `Parent` that differs from it becomes a [`ParentChange`].
 //! 5. Changes that would make an entity its own ancestor are undone. The other changes are applied.
+//! 6. Prefabs with new parents are checked.
 
 mod attach;
 mod buffers;
 mod cycles;
+mod prefabs;
 
 use ancho_entities::{
     Buffer, Changed, Disabled, Entity, EntityError, OrderChanged, Prefab, QueryDescriptor,
@@ -142,7 +144,7 @@ fn update_all(
     changes.retain(|change| marks.mark(change.child, mark) != mark);
     if !changes.is_empty() {
         links.changed = true;
-        resolve_parents(world, &mut changes, &mut links.waiting)?;
+        resolve_parents(world, &mut changes, &mut links.waiting, errors)?;
         let mut undone = Vec::new();
         let change_count = changes.len();
         let Links { starts, marks, .. } = &mut *links;
@@ -156,6 +158,7 @@ fn update_all(
     }
     changes.clear();
     links.changes = changes;
+    errors.extend(prefabs::unlisted_children(world, since));
     // Links are counted only after changes.
     links.order_version = check.order_version;
     links.is_rewritten = was_rewritten | is_rewritten;
@@ -253,13 +256,14 @@ fn parent_change_of(world: &World, child: Entity) -> Option<ParentChange> {
 }
 
 /// Tests for each change whether the new parent exists. Children of missing parents lose their parents, and children of inactive
-/// parents wait. Both leave their old parents.
+/// parents wait. Both leave their old parents. A child of a prefab is an error.
 ///
 /// For all other changes, the new parent becomes the previous parent.
 fn resolve_parents(
     world: &mut World,
     changes: &mut [ParentChange],
     waiting: &mut Vec<Entity>,
+    errors: &mut TransformErrors,
 ) -> Result<(), EntityError> {
     // Children of one parent are usually contiguous.
     let mut last = (Entity::NULL, ParentState::Missing);
@@ -274,6 +278,7 @@ fn resolve_parents(
                 continue;
             }
             ParentState::Inactive => {
+                errors.extend(prefabs::live_child_error(world, change.child, change.new));
                 change.new = Entity::NULL;
                 waiting.push(change.child);
             }

@@ -1,7 +1,9 @@
 //! Inactive branches.
 
 use ancho_entities::{Buffer, Prefab};
-use ancho_transforms::{Child, LocalToWorld, Parent, Position, PreviousParent};
+use ancho_transforms::{
+    Child, LocalToWorld, Parent, Position, PreviousParent, TransformError, update_transforms,
+};
 use glam::Vec3;
 
 use crate::common::{at, chain, children, place, update, world};
@@ -62,6 +64,8 @@ fn a_child_below_a_prefab_is_skipped_until_the_tag_is_removed() {
     let prefab = world.spawn((at(1.0, 0.0, 0.0), Prefab));
     let child = world.spawn((at(0.0, 1.0, 0.0), Parent(prefab)));
     let below = world.spawn((at(0.0, 0.0, 1.0), Parent(child)));
+    let errors = update_transforms(&mut world).unwrap_err();
+    assert!(errors.iter().eq(&[TransformError::ChildOfPrefab { child, prefab }]));
     for _ in 0..2 {
         update(&mut world);
         assert!(!world.has::<Buffer<Child>>(prefab) && !world.has::<LocalToWorld>(prefab));

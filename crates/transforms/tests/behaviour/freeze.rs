@@ -133,7 +133,9 @@ fn below_a_disabled_ancestor_entities_are_frozen_only_after_an_update() {
     let of_prefab = world.spawn((at(0.0, 1.0, 0.0), Parent(prefab), Static));
     let other = world.spawn(at(5.0, 0.0, 0.0));
     let frozen = world.spawn((at(0.0, 1.0, 0.0), Parent(other), Static));
-    for _ in 0..3 {
+    let errors = update_transforms(&mut world).unwrap_err();
+    assert!(errors.iter().eq(&[TransformError::ChildOfPrefab { child: of_prefab, prefab }]));
+    for _ in 0..2 {
         update(&mut world);
     }
     for waiting in [inner, leaf, of_prefab] {

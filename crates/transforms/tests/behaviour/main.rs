@@ -14,6 +14,7 @@ mod helpers;
 mod inputs;
 mod links;
 mod on_demand;
+mod prefabs;
 mod rollback;
 mod systems;
 mod trees;

@@ -64,6 +64,7 @@ pub struct EntityAt {
 /// world.jobs().complete(job);
 /// assert_eq!(moved.as_slice().unwrap()[999], 1000.0);
 /// ```
+#[doc(alias = "IJobEntity")]
 pub trait EntityJob: ParallelJobStruct {
     /// Query data of each entity.
     type Query: ParallelData + 'static;
@@ -159,6 +160,7 @@ pub trait EntityJob: ParallelJobStruct {
 /// world.jobs().complete(weigh);
 /// assert_eq!(sums.as_slice().unwrap().iter().sum::<u32>(), 2000);
 /// ```
+#[doc(alias = "IJobChunk")]
 pub trait ChunkJob: ParallelJobStruct {
     /// Query data of the entities of a chunk.
     type Query: ParallelData + ChunkData + 'static;

@@ -78,6 +78,7 @@ use crate::manager::Jobs;
 /// assert_eq!(world.get::<Position>(stone).unwrap().0, 0.75);
 /// ```
 #[must_use = "nothing is scheduled until one of the `schedule` calls"]
+#[doc(alias = "IJobEntity")]
 pub struct QueryJob<'w, D> {
     query: Query<'w, D>,
     name: Option<&'static str>,

@@ -739,6 +739,7 @@ impl Drop for Working<'_> {
 /// assert!(world.query::<&Number>().iter().map(|number| number.0).eq(0..1000));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[doc(alias = "EntityIndexInQuery")]
 pub struct IndexInQuery;
 
 // SAFETY: the views access no memory.

@@ -36,6 +36,7 @@ use crate::query::QueryData;
 /// assert_eq!(world.get::<Velocity>(stone).unwrap().0, -9.8);
 /// ```
 #[derive(Debug)]
+#[doc(alias = "Resource")]
 pub struct Res<'w, T>(pub(super) &'w T);
 
 /// Exclusive access to a resource. See [`Res`].
@@ -59,6 +60,7 @@ pub struct Res<'w, T>(pub(super) &'w T);
 /// assert_eq!(world.resource::<Frames>().0, 2);
 /// ```
 #[derive(Debug)]
+#[doc(alias = "Resource")]
 pub struct ResMut<'w, T>(pub(super) &'w mut T);
 
 impl<'w, T> Res<'w, T> {
@@ -139,6 +141,7 @@ impl<T> DerefMut for ResMut<'_, T> {
 /// world.update(0.1);
 /// assert_eq!(world.singleton::<Score>().unwrap().0, 15);
 /// ```
+#[doc(alias = "GetSingleton")]
 pub struct Single<'w, D: QueryData, F = ()> {
     pub(super) item: D::Item<'w>,
     pub(super) filter: PhantomData<fn() -> F>,
@@ -356,6 +359,7 @@ impl<S> fmt::Debug for SystemData<'_, S> {
 /// assert_eq!(world.resource::<Dead>().0.as_ref().unwrap().get().unwrap().len(), 1);
 /// ```
 #[derive(Debug)]
+#[doc(alias = "WorldUpdateAllocator")]
 pub struct UpdateAllocator(pub(super) Allocator);
 
 impl Deref for UpdateAllocator {

@@ -140,6 +140,20 @@ fn unnamed_simd_lanes_are_not_hashed() {
     assert!(!Vec3A::SHAPE.plain && Vec3A::SHAPE.any_bits && Vec3::SHAPE.plain);
 }
 
+#[cfg(feature = "glam_0_33")]
+#[test]
+fn both_versions_of_glam_have_the_same_fields() {
+    use ancho_entities::glam_0_33::{ToGlam, ToGlam033};
+
+    let theirs = glam_0_33::Affine3A::from_translation(glam_0_33::Vec3::new(1.0, 2.0, 3.0));
+    assert_eq!(hash(&theirs), hash(&theirs.to_glam()));
+    assert_eq!(hash(&theirs.to_glam().to_glam_0_33()), hash(&theirs));
+    assert_ne!(hash(&theirs), hash(&glam_0_33::Affine3A::IDENTITY));
+    let shape = glam_0_33::Vec2::SHAPE;
+    assert!(shape.plain && shape.any_bits && shape.name == "Vec2");
+    assert!(!glam_0_33::BVec2::SHAPE.any_bits, "a byte other than 0 and 1 is not a `bool`");
+}
+
 /// Returns the hash of the values written one by one, and all at once.
 fn both_ways<T: Field>(values: &[T]) -> (u64, u64) {
     let (mut each, mut all) = (StateHasher::new(), StateHasher::new());
