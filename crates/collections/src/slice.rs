@@ -301,7 +301,10 @@ macro_rules! view {
             #[inline]
             #[track_caller]
             fn index(&self, index: usize) -> &T {
-                self.get(index).unwrap_or_else(|| index_outside("a view", index, self.length))
+                match self.get(index) {
+                    Some(element) => element,
+                    None => index_outside("a view", index, self.length),
+                }
             }
         }
 
@@ -411,7 +414,10 @@ impl<T> IndexMut<usize> for NativeSliceMut<'_, T> {
     #[track_caller]
     fn index_mut(&mut self, index: usize) -> &mut T {
         let length = self.length;
-        self.get_mut(index).unwrap_or_else(|| index_outside("a view", index, length))
+        match self.get_mut(index) {
+            Some(element) => element,
+            None => index_outside("a view", index, length),
+        }
     }
 }
 

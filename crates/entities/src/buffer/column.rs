@@ -348,9 +348,12 @@ impl BufferLayout {
     #[track_caller]
     fn block(&self, capacity: u32) -> Layout {
         let bytes = self.element.size().checked_mul(capacity as usize);
-        bytes
-            .and_then(|bytes| Layout::from_size_align(bytes, self.element.align()).ok())
-            .unwrap_or_else(|| too_many(capacity as usize))
+        let block =
+            bytes.and_then(|bytes| Layout::from_size_align(bytes, self.element.align()).ok());
+        match block {
+            Some(block) => block,
+            None => too_many(capacity as usize),
+        }
     }
 }
 
@@ -444,7 +447,7 @@ impl Header {
     #[inline(never)]
     #[track_caller]
     pub(super) unsafe fn grow(this: *mut Self, layout: &BufferLayout, needed: usize) {
-        let needed = u32::try_from(needed).unwrap_or_else(|_| too_many(needed));
+        let Ok(needed) = u32::try_from(needed) else { too_many(needed) };
         // SAFETY: the address is that of a buffer.
         let capacity = unsafe { (*this).capacity };
         if needed > capacity {

@@ -198,7 +198,7 @@ impl<'w, T, S: BufferElement> DynamicBuffer<'w, T, S> {
         if capacity < self.len() {
             refuse::<S>(&BufferMisuse::SmallCapacity(capacity), self.len());
         }
-        let capacity = u32::try_from(capacity).unwrap_or_else(|_| too_many(capacity));
+        let Ok(capacity) = u32::try_from(capacity) else { too_many(capacity) };
         // SAFETY: the header is that of a buffer of this layout with at most `capacity` elements, and it is borrowed mutably.
         unsafe { Header::set_capacity(self.header(), const { &LayoutOf::<S>::LAYOUT }, capacity) };
         self.find_end();

@@ -209,6 +209,7 @@ unsafe fn fetch_single<'w, D: QueryData, F: QueryFilter>(
 
 /// Panics for a [`Single`] in a parameter set, if another member has enabled or disabled its entity.
 #[cold]
+#[track_caller]
 fn refuse_single<D: QueryData, F: QueryFilter>(found: usize) -> ! {
     let (single, query) = (short_name::<Single<'_, D, F>>(), short_name::<Query<'_, D, F>>());
     panic!(
@@ -234,12 +235,16 @@ unsafe impl<D: QueryData, F: QueryFilter> SystemParam for Single<'_, D, F> {
         prepare_single::<D, F>(state, world, 1)
     }
 
+    #[track_caller]
     unsafe fn fetch<'w>(
         state: &mut QueryParamState,
         world: UnsafeWorldCell<'w>,
     ) -> Single<'w, D, F> {
         // SAFETY: the caller meets the contract of `fetch_single`, which is that of this function.
-        unsafe { fetch_single(state, world) }.unwrap_or_else(|found| refuse_single::<D, F>(found))
+        match unsafe { fetch_single(state, world) } {
+            Ok(single) => single,
+            Err(found) => refuse_single::<D, F>(found),
+        }
     }
 }
 
@@ -260,6 +265,7 @@ unsafe impl<D: QueryData, F: QueryFilter> SystemParam for Option<Single<'_, D, F
         prepare_single::<D, F>(state, world, 0)
     }
 
+    #[track_caller]
     unsafe fn fetch<'w>(
         state: &mut QueryParamState,
         world: UnsafeWorldCell<'w>,

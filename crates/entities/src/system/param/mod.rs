@@ -395,6 +395,11 @@ macro_rules! implement_set {
 
             $(
                 #[doc = concat!("Returns the ", $ordinal, " parameter.")]
+                #[doc = ""]
+                #[doc = "# Panics"]
+                #[doc = ""]
+                #[doc = "With A0136 if it is a `Single` whose entity was disabled by another member of the set."]
+                #[track_caller]
                 pub fn $method(&mut self) -> $name::Item<'_, '_> {
                     let world = self.world;
                     // SAFETY:

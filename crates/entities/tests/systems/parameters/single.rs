@@ -2,6 +2,8 @@
 
 use ancho_entities::{Component, EnabledMut, ParamSet, Query, Single, World};
 
+use crate::fixtures::panic_place::panics_of;
+
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
 struct Score(u32);
 
@@ -57,6 +59,11 @@ fn a_single_that_others_of_its_set_disable_is_refused() {
         set.p1();
     }
 
+    let mut world = World::new("Simulation");
+    world.spawn(Shield(7));
+    world.add_system(switch);
+    let panics = panics_of(|| drop(world.try_update(0.1)));
+    assert_eq!((panics.len(), &*panics[0].file), (1, file!()), "{panics:?}");
     let mut world = World::new("Simulation");
     world.spawn(Shield(7));
     world.add_system(switch);
