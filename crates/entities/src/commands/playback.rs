@@ -79,9 +79,9 @@ impl Context<'_> {
 
     /// Returns the entity of a command that was despawned, if there is one.
     fn gone_entity(&self, command: Numbered<'_>) -> Option<Entity> {
-        let needed = command.command.needed(command.target);
-        let needed = needed.into_iter().filter_map(|entity| self.resolved.resolve(entity).ok());
-        needed.into_iter().find(|&entity| self.entities.is_gone(entity))
+        let needed = command.command.needed(command.target).into_iter();
+        let mut needed = needed.filter_map(|entity| self.resolved.resolve(entity).ok());
+        needed.find(|&entity| self.entities.is_gone(entity))
     }
 
     /// Reports a command that returned a fault. It counts as skipped if its entity is gone, unless the world is strict.
