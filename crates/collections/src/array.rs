@@ -404,6 +404,56 @@ impl<T> NativeArray<T> {
         self.slice.as_mut_slice()
     }
 
+    /// Waits for the job that writes the array, and borrows the elements. `jobs` is the scheduler of
+    /// the job. See [`Native::wait`](crate::Native::wait).
+    ///
+    /// # Errors
+    ///
+    /// With A0169 if the job failed, with A0003 if a job of another scheduler writes the array, and with
+    /// A0013 if its memory was rewound.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::NativeArray;
+    /// use ancho_jobs::{JobPool, JobScheduler};
+    ///
+    /// let jobs = JobScheduler::new(&JobPool::new());
+    /// let mut squares = NativeArray::filled(4, 0);
+    /// let _ = jobs.schedule_for_each(&[], squares.write(), 4, 1, |square, i| *square = i * i)?;
+    /// assert_eq!(squares.wait(&jobs)?, [0, 1, 4, 9]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[track_caller]
+    pub fn wait(&self, jobs: &JobScheduler) -> Result<&[T], AccessError> {
+        self.slice.wait(jobs)
+    }
+
+    /// Waits for all jobs that use the array, and borrows the elements mutably. See
+    /// [`Native::wait_mut`](crate::Native::wait_mut).
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`wait`](Self::wait).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::NativeArray;
+    /// use ancho_jobs::{JobPool, JobScheduler};
+    ///
+    /// let jobs = JobScheduler::new(&JobPool::new());
+    /// let mut array = NativeArray::from([3, 1, 2]);
+    /// let _ = jobs.schedule(&[], array.read(), |array| assert_eq!(array.len(), 3))?;
+    /// array.wait_mut(&jobs)?.sort();
+    /// assert_eq!(array.get()?, [1, 2, 3]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[track_caller]
+    pub fn wait_mut(&mut self, jobs: &JobScheduler) -> Result<&mut [T], AccessError> {
+        self.slice.wait_mut(jobs)
+    }
+
     /// Moves the elements into a vector.
     ///
     /// # Errors

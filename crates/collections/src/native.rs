@@ -81,7 +81,8 @@ pub trait Growable: Container {
 /// of another container. This type tracks the jobs that use it, and lends it:
 ///
 /// - to its owner, with [`get`](Self::get) and [`get_mut`](Self::get_mut), as long as no
-///   uncompleted job conflicts;
+///   uncompleted job conflicts, or with [`wait`](Self::wait) and [`wait_mut`](Self::wait_mut), which
+///   complete the jobs that conflict;
 /// - to jobs, by tokens: [`read`](Self::read) for any number of them, [`write`](Self::write) for one,
 ///   [`writer`](Self::writer) for all the batches of a parallel one.
 ///
@@ -421,6 +422,73 @@ impl<C> Native<C> {
     #[inline]
     pub fn get_mut(&mut self) -> Result<&mut C, AccessError> {
         self.data.get_mut()
+    }
+
+    /// Waits for the job that writes the container, and borrows the data.
+    ///
+    /// Only that job and its dependencies are completed. If there is none, this is [`get`](Self::get).
+    /// `jobs` is the scheduler of the job, in a system the scheduler of its world.
+    ///
+    /// # Errors
+    ///
+    /// - With A0169 if the job failed. The failure is reported once: another call returns the data as
+    ///   the job left it.
+    /// - With A0003 if a job of another scheduler writes the container. It was not completed.
+    /// - With A0013 if the container's memory was rewound.
+    ///
+    /// # Panics
+    ///
+    /// Panics with code A0006 when called from inside a job, unless there is no job to wait for.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::NativeList;
+    /// use ancho_jobs::{JobPool, JobScheduler};
+    ///
+    /// let jobs = JobScheduler::new(&JobPool::new());
+    /// let mut even = NativeList::with_capacity(500);
+    /// let _ = jobs.schedule_for_each(&[], even.writer(), 1000, 64, |even, i| {
+    ///     if i % 2 == 0 {
+    ///         even.push(i);
+    ///     }
+    /// })?;
+    /// assert_eq!(even.wait(&jobs)?.len(), 500);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[track_caller]
+    pub fn wait(&self, jobs: &JobScheduler) -> Result<&C, AccessError> {
+        self.data.wait(jobs)
+    }
+
+    /// Waits for all jobs that use the container, and borrows the data mutably. See
+    /// [`wait`](Self::wait).
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`wait`](Self::wait). If a job that reads the container fails, its failure is
+    /// reported when the job's own handle is completed.
+    ///
+    /// # Panics
+    ///
+    /// Panics with code A0006 when called from inside a job, unless there is no job to wait for.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::NativeList;
+    /// use ancho_jobs::{JobPool, JobScheduler};
+    ///
+    /// let jobs = JobScheduler::new(&JobPool::new());
+    /// let mut list = NativeList::from([3, 1, 2]);
+    /// let _ = jobs.schedule(&[], list.write(), |list| list.sort())?;
+    /// list.wait_mut(&jobs)?.push(4);
+    /// assert_eq!(list.get()?[..], [1, 2, 3, 4]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[track_caller]
+    pub fn wait_mut(&mut self, jobs: &JobScheduler) -> Result<&mut C, AccessError> {
+        self.data.wait_mut(jobs)
     }
 
     /// Consumes the container, and returns its data.

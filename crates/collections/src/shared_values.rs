@@ -126,6 +126,29 @@ impl<T: Ord + Copy + Send + Sync + 'static> SharedValues<T> {
     pub fn groups(&self) -> Result<&Groups<T>, AccessError> {
         self.groups.get()
     }
+
+    /// Waits for the jobs, and returns the groups. `jobs` is the scheduler of the jobs.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`Native::wait`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::{NativeArray, SharedValues};
+    /// use ancho_jobs::{JobPool, JobScheduler};
+    ///
+    /// let jobs = JobScheduler::new(&JobPool::new());
+    /// let mut shared = SharedValues::new();
+    /// let _ = shared.schedule(&jobs, &[], &NativeArray::from([5, 3, 5]))?;
+    /// assert_eq!(shared.wait(&jobs)?.values().len(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[track_caller]
+    pub fn wait(&self, jobs: &JobScheduler) -> Result<&Groups<T>, AccessError> {
+        self.groups.wait(jobs)
+    }
 }
 
 impl<T: Ord + Copy + Send + Sync + 'static> Default for SharedValues<T> {

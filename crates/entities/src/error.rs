@@ -177,6 +177,14 @@ pub enum EntityError {
     },
 }
 
+impl EntityError {
+    /// Returns whether the error is that of an entity that was despawned: its slot has a newer version.
+    pub(crate) fn is_gone(&self) -> bool {
+        matches!(*self, Self::NoSuchEntity { entity, slot_version: Some(version) }
+            if entity.version() != 0 && version.wrapping_sub(entity.version()).cast_signed() > 0)
+    }
+}
+
 impl fmt::Display for EntityError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
@@ -188,14 +196,10 @@ impl fmt::Display for EntityError {
                 "A0050: {entity} is the placeholder of an entity that commands create; play the commands, and call \
                  `resolve` of their buffer"
             ),
-            Self::NoSuchEntity { entity, slot_version: Some(version) }
-                if version.wrapping_sub(entity.version()).cast_signed() > 0 =>
-            {
-                write!(
-                    f,
-                    "A0050: entity {entity} no longer exists: it was despawned; check stored references with `exists`"
-                )
-            }
+            Self::NoSuchEntity { entity, .. } if self.is_gone() => write!(
+                f,
+                "A0050: entity {entity} no longer exists: it was despawned; check stored references with `exists`"
+            ),
             Self::NoSuchEntity { entity, .. } => write!(
                 f,
                 "A0050: entity {entity} does not exist: this world has not created it; check whether it belongs to \

@@ -46,7 +46,7 @@ pub use buffer::{
 pub use builtin::{Disabled, LinkedEntityGroup, OmitLinkedEntityGroup, Prefab};
 pub use commands::{
     BatchCommands, CommandError, CommandFault, CommandLog, CommandRecorder, Commands,
-    EntityCommandBuffer, PlaybackStopped,
+    EntityCommandBuffer, PlaybackReport, UnappliedCommand,
 };
 pub use component::{
     Component, ComponentType, Duplicate, Initial, RegisterError, RuntimeType, WriteGroup,
@@ -88,7 +88,9 @@ pub use system::{
 };
 pub use time::{Time, TimeError};
 pub use version::Version;
-pub use world::{ExclusiveEntityTransaction, SystemKind, World, WorldSettings};
+pub use world::{
+    ExclusiveEntityTransaction, NonSend, NonSendMut, SystemKind, World, WorldSettings,
+};
 
 /// Items for `ancho_bisect` and other tools of this workspace. Not part of the public API.
 #[doc(hidden)]

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io;
 
+use crate::failure::JobFailed;
 use crate::safety::{Access, ContainerLabel};
 
 /// The reason why a job was refused. Nothing was scheduled, and nothing changed.
@@ -124,8 +125,8 @@ impl fmt::Display for ScheduleError {
             Self::Conflict { container, job, access, other, other_access } => write!(
                 f,
                 "A0001: job `{job}` {access} {container}, which job `{other}` {other_access} and which was not \
-                 completed; pass the handle of `{other}` as a dependency, complete it first, or use `in_turn`, which \
-                 waits for earlier users"
+                 completed; pass the handle of `{other}` as a dependency, complete it first, for example with `wait`, \
+                 or use `in_turn`, which waits for earlier users"
             ),
             Self::Aliased { container, job } => write!(
                 f,
@@ -196,7 +197,7 @@ impl std::error::Error for ScheduleError {}
 /// jobs.complete(add);
 /// assert_eq!(score.get(), Ok(&1));
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AccessError {
     /// A0003: a job that was not completed uses the container.
@@ -216,6 +217,13 @@ pub enum AccessError {
         container: ContainerLabel,
         /// The name of the memory that was rewound.
         memory: &'static str,
+    },
+    /// A0169: a job that writes the container failed.
+    JobFailed {
+        /// The container that the job writes.
+        container: ContainerLabel,
+        /// The failure of the job.
+        failed: JobFailed,
     },
 }
 
@@ -238,29 +246,40 @@ impl AccessError {
         fmt::from_fn(move |f| match self {
             Self::InUse { job, .. } => write!(f, "in use by job `{job}`"),
             Self::Expired { memory, .. } => write!(f, "expired with {memory}"),
+            Self::JobFailed { failed, .. } => {
+                write!(f, "incomplete, because job `{}` failed", failed.job)
+            }
         })
     }
 }
 
 impl fmt::Display for AccessError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
+        match self {
             Self::InUse { container, access, job, job_access } => {
                 let uses = match job_access {
                     Access::Read => "reads it",
                     Access::Write => "writes it",
                     Access::Concurrent => "writes it concurrently",
                 };
-                let wanted = if access == Access::Read { "read" } else { "written" };
+                let (wanted, wait) = match access {
+                    Access::Read => ("read", "wait"),
+                    Access::Write | Access::Concurrent => ("written", "wait_mut"),
+                };
                 write!(
                     f,
                     "A0003: {container} cannot be {wanted} now, because job `{job}` {uses} and was not \
-                     completed; complete `{job}` first"
+                     completed; complete `{job}` first, by its handle or, for containers, by `{wait}`"
                 )
             }
             Self::Expired { container, memory } => write!(
                 f,
                 "A0013: {container} can no longer be used, because {memory} has been rewound; make a new one"
+            ),
+            Self::JobFailed { container, failed } => write!(
+                f,
+                "A0169: {container} may be incomplete, because a job that uses it failed: {failed}; call `get` to \
+                 use it as it is"
             ),
         }
     }

@@ -121,6 +121,16 @@ impl JobFailed {
     }
 }
 
+/// Two failures are equal if they are of the same job, for the same panic.
+impl PartialEq for JobFailed {
+    fn eq(&self, other: &Self) -> bool {
+        let Self { job, ran, panic } = self;
+        (*job, *ran) == (other.job, other.ran) && Arc::ptr_eq(panic, &other.panic)
+    }
+}
+
+impl Eq for JobFailed {}
+
 impl fmt::Display for JobFailed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let JobPanic { job, message, place, .. } = &*self.panic;

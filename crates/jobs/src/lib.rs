@@ -28,6 +28,7 @@ mod scheduler;
 mod sequence;
 mod sleep;
 mod table;
+mod wait;
 mod work;
 
 #[cfg(feature = "derive")]

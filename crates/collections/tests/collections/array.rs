@@ -232,7 +232,8 @@ fn the_owner_may_read_containers_that_jobs_read_and_none_that_they_write() {
         array.get().unwrap_err().to_string(),
         format!(
             "A0003: {label} cannot be read now, because job `Write` writes it and was not completed; \
-             complete `Write` first"
+             complete `Write` first, by its \
+             handle or, for containers, by `wait`"
         )
     );
     assert!(

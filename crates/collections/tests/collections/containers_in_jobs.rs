@@ -81,7 +81,8 @@ fn a_conflict_names_both_jobs_and_the_container() {
         refused.to_string(),
         format!(
             "A0001: job `Walk` reads `paths` (NativeList<u32> made at {made}), which job `Fill` writes and which was \
-             not completed; pass the handle of `Fill` as a dependency, complete it first, or use `in_turn`, which \
+             not completed; pass the handle of `Fill` as a dependency, complete it first, \
+             for example with `wait`, or use `in_turn`, which \
              waits for earlier users"
         )
     );

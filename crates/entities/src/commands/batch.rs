@@ -9,7 +9,7 @@ use super::error::Result;
 use super::modify::{duplicate_set, write_set};
 use super::playback::Context;
 use super::recorder::CommandRecorder;
-use super::vtable::{Aspect, Command, Recorded, TypeNames};
+use super::vtable::{Aspect, Command, Recorded, TypeNames, TypedRun};
 use crate::batch::{BatchTargets, TargetKind};
 use crate::builtin::Disabled;
 use crate::component::{Component, ComponentType};
@@ -62,8 +62,9 @@ impl CommandRecorder {
 
 /// Commands for many entities: see [`CommandRecorder::batch`].
 ///
-/// If playback refuses an entity, no entity is changed. There are two exceptions, in which the entities before the refused one
-/// are changed: there is no memory, or a strict world refuses an entity that is named twice.
+/// Entities of a slice that were despawned are skipped, unless the world is strict. If playback refuses another entity, no entity is
+/// changed. There are two exceptions, in which the entities before the refused one are changed: memory is missing, or a strict world
+/// refuses an entity that is named twice.
 ///
 /// Structural changes of the matches of a query reorder its rows: see [`Query::to_entities`](crate::Query::to_entities).
 ///
@@ -177,7 +178,8 @@ impl BatchCommands<'_> {
     ///
     /// Reorders query results at playback: see [`Query::to_entities`](crate::Query::to_entities).
     ///
-    /// If there are more or fewer entities than sets, playback fails with A0060, and no entity is changed.
+    /// If there are more or fewer entities than sets, playback fails with A0060, and no entity is changed. Sets for entities of a slice
+    /// that were despawned are dropped.
     pub fn add_each<S: ComponentSet>(self, sets: impl IntoIterator<Item = S>) {
         self.record(AddEach(sets.into_iter().collect::<Vec<S>>()));
     }
@@ -351,6 +353,17 @@ impl<O: Operation> Command for Batch<O> {
 
     const LISTED: bool = true;
 
+    fn apply_run(context: &mut Context<'_>, run: &mut TypedRun<'_, '_, Self>) -> Result {
+        while let Some((target, command)) = run.next() {
+            Self::apply(command, context, target)?;
+            if context.skipped_members.is_some() {
+                // The report names the command that was taken last.
+                break;
+            }
+        }
+        Ok(())
+    }
+
     fn apply(mut command: Recorded<'_, Self>, context: &mut Context<'_>, target: Entity) -> Result {
         if command.keeps() {
             let (Self { operation, targets }, entities) = command.parts_mut();
@@ -395,11 +408,44 @@ impl<O: Operation> Command for Batch<O> {
 }
 
 impl Context<'_> {
-    /// Returns an error if the world would refuse the change of an entity in the list.
-    fn check_list<S: ComponentSet>(&mut self, change: SetOperation) -> Result {
+    /// Calls a function with the list. The function returns an error for an entity that does not exist before it changes anything.
+    /// If the entity is gone, removes all such entities from the list and tries again, unless the world is strict.
+    fn skip_gone(
+        &mut self,
+        attempt: impl FnMut(&mut EntityManager, &[Entity]) -> Result<(), EntityError>,
+    ) -> Result {
+        self.skip_gone_after(attempt, |_, _| ())
+    }
+
+    /// Calls another function with the whole list before entities are removed from it. See [`skip_gone`](Self::skip_gone).
+    fn skip_gone_after(
+        &mut self,
+        mut attempt: impl FnMut(&mut EntityManager, &[Entity]) -> Result<(), EntityError>,
+        before: impl FnOnce(&EntityManager, &[Entity]),
+    ) -> Result {
         let Self { entities, list, .. } = self;
-        entities.check_changes::<S>(list, change)?;
-        Ok(())
+        match attempt(entities, list) {
+            Err(error) if error.is_gone() && !entities.is_strict() => {
+                before(entities, list);
+                let (all, mut first) = (list.len(), None);
+                list.retain(|&entity| {
+                    let is_gone = entities.is_gone(entity);
+                    if is_gone {
+                        first.get_or_insert(entity);
+                    }
+                    !is_gone
+                });
+                attempt(entities, list)?;
+                self.skipped_members = first.map(|first| (all - self.list.len(), first));
+                Ok(())
+            }
+            result => Ok(result?),
+        }
+    }
+
+    /// Returns an error if the world would refuse the change of components of an entity in the list.
+    fn check_changes<S: ComponentSet>(&mut self, change: SetOperation) -> Result {
+        self.skip_gone(|entities, list| entities.check_changes::<S>(list, change))
     }
 
     /// Calls a function with each entity of the list.
@@ -453,7 +499,9 @@ impl<S: CloneSet, const ADD: bool> Write<S, ADD> {
         S::types(&mut |shared| ty = Some(shared));
         self.0.shared(&mut |shared| value = Some(shared));
         if let (Some(ty), Some(value)) = (ty, value) {
-            context.entities.set_shared_for_all(&context.list, ty, &value)?;
+            context.skip_gone(|entities, list| {
+                entities.set_shared_for_all(list, ty, &value).map(drop)
+            })?;
         }
         Ok(())
     }
@@ -465,7 +513,7 @@ impl<S: CloneSet, const ADD: bool> Operation for Write<S, ADD> {
             let Context { entities, list, .. } = context;
             list.retain(|&member| entities.has::<S>(member));
         } else if !Self::REPLACES_SHARED {
-            context.check_list::<S>(if ADD { SetOperation::Add } else { SetOperation::Set })?;
+            context.check_changes::<S>(if ADD { SetOperation::Add } else { SetOperation::Set })?;
         }
         if S::HAS_ENTITIES && !context.list.is_empty() {
             context.resolved.resolve_set(&mut self.0)?;
@@ -533,7 +581,15 @@ impl<S: ComponentSet> Operation for AddEach<S> {
             let Some(component) = first else { return Ok(()) };
             return Err(EntityError::WrongCount { component, expected, found }.into());
         }
-        context.check_list::<S>(SetOperation::Add)?;
+        let sets = &mut self.0;
+        context.skip_gone_after(
+            |entities, list| entities.check_changes::<S>(list, SetOperation::Add),
+            |entities, list| {
+                // The sets of entities that are gone are dropped.
+                let mut list = list.iter();
+                sets.retain(|_| list.next().is_some_and(|&entity| !entities.is_gone(entity)));
+            },
+        )?;
         self.resolve(context)?;
         let mut sets = self.0.into_iter();
         context.for_each_in_list(|entities, entity| match sets.next() {
@@ -567,7 +623,7 @@ struct Remove<S>(PhantomData<fn() -> S>);
 
 impl<S: ComponentSet> Operation for Remove<S> {
     fn apply_to_list(self, context: &mut Context<'_>, _: bool) -> Result {
-        context.check_list::<S>(SetOperation::Remove)?;
+        context.check_changes::<S>(SetOperation::Remove)?;
         context.for_each_in_list(|entities, entity| {
             entities.remove::<S>(entity)?;
             Ok(())
@@ -622,7 +678,9 @@ struct ChangeTypes<const ADD: bool>(TypeList);
 impl<const ADD: bool> Operation for ChangeTypes<ADD> {
     fn apply_to_list(self, context: &mut Context<'_>, _: bool) -> Result {
         let change = if ADD { SetOperation::AddMissing } else { SetOperation::Remove };
-        context.entities.check_type_changes(&context.list, self.0.as_slice(), change)?;
+        context.skip_gone(|entities, list| {
+            entities.check_type_changes(list, self.0.as_slice(), change)
+        })?;
         context.for_each_in_list(|entities, entity| {
             if ADD {
                 entities.add_types(entity, self.0.as_slice())?;
@@ -676,9 +734,9 @@ impl Operation for SetTypeEnabled {
         if !ty.is_enableable() {
             return Err(EntityError::NotEnableable { component: ty }.into());
         }
-        for &entity in &context.list {
-            context.entities.check_has_type(entity, ty)?;
-        }
+        context.skip_gone(|entities, list| {
+            list.iter().try_for_each(|&entity| entities.check_has_type(entity, ty))
+        })?;
         context.for_each_in_list(|entities, entity| {
             entities.set_type_enabled(entity, ty, enabled)?;
             Ok(())
@@ -704,9 +762,9 @@ struct SetEnabled(bool);
 
 impl Operation for SetEnabled {
     fn apply_to_list(self, context: &mut Context<'_>, _: bool) -> Result {
-        for &entity in &context.list {
-            context.entities.check_exists(entity)?;
-        }
+        context.skip_gone(|entities, list| {
+            list.iter().try_for_each(|&entity| entities.check_exists(entity))
+        })?;
         context.for_each_in_list(|entities, entity| {
             entities.set_enabled(entity, self.0)?;
             Ok(())

@@ -13,7 +13,8 @@ use ancho_jobs::{
 use super::error::{CommandError, already_played};
 use super::playback::Segment;
 use super::recorder::{CommandRecorder, Commands};
-use super::resolved_ids::{LaneIds, ResolvedIds};
+use super::report::{PlaybackReport, Unapplied};
+use super::resolved_ids::{LaneIds, ResolvedIds, UncreatedIds};
 use crate::entity::Entity;
 use crate::manager::{DistinctEntities, EntityManager, ReturnedIds};
 use crate::panics::FirstPanic;
@@ -31,9 +32,9 @@ use crate::placeholder::BufferStamps;
 /// - in jobs, on one or many threads: [`writer`](Self::writer), with placeholders too.
 ///
 /// [`EntityManager::play`](crate::EntityManager::play) applies all commands in the order in which they were recorded. Before that,
-/// created entities without ids get theirs, so values may refer to entities that later commands create. If a command fails, the
-/// commands before it are applied, and those after it are not. Afterwards the buffer cannot be used until it is
-/// [cleared](Self::clear), which keeps its memory.
+/// created entities without ids get theirs, so values may refer to entities that later commands create. Commands for despawned
+/// entities are skipped, and other commands that fail are reported together. A strict world stops at the first command that fails.
+/// Afterwards the buffer cannot be used until it is [cleared](Self::clear), which keeps its memory.
 ///
 /// This is Unity's `EntityCommandBuffer`.
 ///
@@ -208,8 +209,8 @@ impl EntityCommandBuffer {
 
     /// Returns the entity of a placeholder, after playback and until the buffer is cleared.
     ///
-    /// Returns `None` for placeholders of other buffers. After a failed playback, also returns `None` for entities that were not
-    /// created. Entities that are not placeholders are returned unchanged.
+    /// Returns `None` for placeholders of other buffers, and for entities whose commands failed or were skipped. Entities that are
+    /// not placeholders are returned unchanged.
     ///
     /// # Examples
     ///
@@ -430,7 +431,8 @@ impl EntityManager {
     /// strict world, also checks that no command creates a prefab.
     ///
     /// The entities of batches and the sources of instances are checked too. Other errors are only found by playback. Playback does
-    /// not depend on this method: it is for tools and tests.
+    /// not depend on this method: it is for tools and tests. Commands for despawned entities are reported in every world, although
+    /// playback skips them in a world that is not strict.
     ///
     /// # Errors
     ///
@@ -455,12 +457,22 @@ impl EntityManager {
     pub fn check_commands(&self, buffer: &EntityCommandBuffer) -> Result<(), CommandError> {
         let (at, label) = (Location::caller(), buffer.label());
         let log = buffer.log.get().map_err(CommandError::InUse)?;
-        log.check(self).map_err(|stopped| CommandError::stopped(label, at, stopped))
+        log.check(self).map_err(|failed| {
+            let unapplied = Some(Box::new(Unapplied::checked(log.len(), failed)));
+            CommandError::Failed(Box::new(PlaybackReport::new(label, at, unapplied)))
+        })
     }
 
-    /// Applies recorded commands: all of them, or those before the first that fails.
+    /// Applies recorded commands, and returns a report of those that were skipped.
     ///
     /// A buffer that is empty or [disabled](EntityCommandBuffer::set_should_play) changes nothing, and does not change itself.
+    ///
+    /// A command is skipped if its entity was despawned, before playback or by an earlier command. Its value is dropped. The same
+    /// holds for the source of `instantiate`, the root of a linked group, and each entity of a slice. If the command would have
+    /// created entities, these count as despawned. A function that is recorded with `run` is never skipped.
+    ///
+    /// Other commands that fail do nothing, and the remaining commands are played. A strict world skips no command, and stops at the
+    /// first command that fails.
     ///
     /// Commands are coalesced where that is faster, with the same result. An entity that several commands change moves once. An
     /// entity that is created and despawned never enters a chunk. Values that are overwritten or removed by a later command are
@@ -482,8 +494,8 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// Returns an error if a command fails (A0078), if an incomplete job records in the buffer (A0003), or if the buffer was
-    /// played (A0080) or has ids of another world (A0082).
+    /// If commands fail (A0078), if an incomplete job records in the buffer (A0003), or if the buffer was played (A0080) or has ids of
+    /// another world (A0082). All commands that fail are reported together, in order, and the error contains the report.
     ///
     /// A command that fails changes nothing, even if it is for several entities. There are three exceptions, which may be applied
     /// in part: functions, commands for several entities if there is no memory, and slices that name an entity twice in a strict
@@ -518,12 +530,15 @@ impl EntityManager {
     /// assert_eq!(world.query::<&Coin>().count(), 3);
     /// ```
     #[track_caller]
-    pub fn play(&mut self, buffer: &mut EntityCommandBuffer) -> Result<(), CommandError> {
+    pub fn play(
+        &mut self,
+        buffer: &mut EntityCommandBuffer,
+    ) -> Result<PlaybackReport, CommandError> {
         let at = Location::caller();
         let label = buffer.label();
         let log = buffer.log.get_mut().map_err(CommandError::InUse)?;
         if !buffer.should_play {
-            return Ok(());
+            return Ok(PlaybackReport::new(label, at, None));
         }
         self.reclaim_returned_ids();
         if log.is_played && !log.reusable {
@@ -533,9 +548,10 @@ impl EntityManager {
             return Err(CommandError::OtherWorld { buffer: label });
         }
         if log.len() == 0 {
-            return Ok(());
+            return Ok(PlaybackReport::new(label, at, None));
         }
-        log.play(self).map_err(|stopped| CommandError::stopped(label, at, stopped))
+        let report = PlaybackReport::new(label, at, log.play(self));
+        if report.failed() > 0 { Err(CommandError::Failed(Box::new(report))) } else { Ok(report) }
     }
 }
 
@@ -557,6 +573,8 @@ pub struct CommandLog {
     pub(super) is_played: bool,
     /// Entities of the placeholders, after playback.
     pub(super) resolved: ResolvedIds,
+    /// Entities that the current playback has not created.
+    pub(super) uncreated: UncreatedIds,
     /// World that has reserved ids for created entities.
     pub(super) reserved_by: Option<Arc<ReturnedIds>>,
     /// Scratch memory for playback.
@@ -623,6 +641,7 @@ impl CommandLog {
             reusable,
             is_played: false,
             resolved: ResolvedIds::default(),
+            uncreated: UncreatedIds::default(),
             reserved_by: None,
             segments: Vec::new(),
             list: Vec::new(),

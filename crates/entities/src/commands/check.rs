@@ -7,9 +7,9 @@ use ancho_collections::FixedState;
 use hashbrown::HashSet;
 
 use super::buffer::CommandLog;
-use super::error::StoppedAt;
 use super::playback::Fault;
 use super::recorder::CommandRecorder;
+use super::report::UnappliedCommand;
 use super::stream::StoredCommand;
 use super::vtable::Aspect;
 use crate::builtin::Prefab;
@@ -70,7 +70,7 @@ impl CommandLog {
     }
 
     /// Returns an error for the first command that uses a missing entity, changes a prefab, or creates a prefab in a strict world.
-    pub(super) fn check(&self, entities: &EntityManager) -> Result<(), StoppedAt> {
+    pub(super) fn check(&self, entities: &EntityManager) -> Result<(), UnappliedCommand> {
         let mut check = Check {
             log: self,
             entities,
@@ -79,13 +79,11 @@ impl CommandLog {
             may_leave_cleanup: false,
         };
         self.for_each_pending(|command| {
-            check.check_command(&command).map_err(|fault| StoppedAt {
+            check.check_command(&command).map_err(|fault| UnappliedCommand {
                 number: command.number,
-                commands: self.len(),
                 command: command.to_string(),
                 job: command.lane.job,
                 fault,
-                is_checked: true,
             })
         })
     }

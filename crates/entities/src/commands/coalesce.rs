@@ -14,7 +14,9 @@ use super::stream::RunCursor;
 use super::vtable::{Command, Effect, Recorded, stage_in_arena, staged_set};
 use crate::component::ComponentType;
 use crate::entity::Entity;
-use crate::manager::{ChangeSequence, InsertPlan, SequenceEnd, StagedValue, ValueOwner};
+use crate::manager::{
+    ChangeSequence, CoalesceResult, InsertPlan, SequenceEnd, StagedValue, ValueOwner,
+};
 use crate::set::ComponentSet;
 use crate::storage::SetOperation;
 
@@ -42,15 +44,24 @@ impl<'f, 'p, C: Command> Coalescing<'f, 'p, C> {
         &self.command
     }
 
-    /// Records that an entity is created with a set. Returns false if the command has to be applied by itself.
+    /// Records that an entity is created with a set.
     #[inline(always)]
-    pub(super) fn create<S: ComponentSet>(self, set_of: impl FnOnce(&mut C) -> &mut S) -> bool {
+    pub(super) fn create<S: ComponentSet>(
+        self,
+        set_of: impl FnOnce(&mut C) -> &mut S,
+    ) -> CoalesceResult {
         if S::SHARED {
-            return false;
+            return CoalesceResult::Refused;
         }
-        let Ok(&[entity, ..]) = self.context.resolved.ids_from(self.target) else { return false };
-        let Ok(set) = self.context.entities.set_number::<S>() else { return false };
-        let Some(gift) = self.context.entities.can_create(entity, set) else { return false };
+        let Ok(&[entity, ..]) = self.context.resolved.ids_from(self.target) else {
+            return CoalesceResult::Refused;
+        };
+        let Ok(set) = self.context.entities.set_number::<S>() else {
+            return CoalesceResult::Refused;
+        };
+        let Some(gift) = self.context.entities.can_create(entity, set) else {
+            return CoalesceResult::Refused;
+        };
         self.record(gift, set_of)
     }
 
@@ -60,16 +71,20 @@ impl<'f, 'p, C: Command> Coalescing<'f, 'p, C> {
         self,
         change: SetOperation,
         set_of: impl FnOnce(&mut C) -> &mut S,
-    ) -> bool {
+    ) -> CoalesceResult {
         if S::SHARED {
-            return false;
+            return CoalesceResult::Refused;
         }
-        let Ok(entity) = self.context.resolved.resolve(self.target) else { return false };
-        let Ok(set) = self.context.entities.set_number::<S>() else { return false };
-        let Some(gift) = self.context.entities.can_insert(entity, set, change) else {
-            return false;
+        let Ok(entity) = self.context.resolved.resolve(self.target) else {
+            return CoalesceResult::Refused;
         };
-        self.record(gift, set_of)
+        let Ok(set) = self.context.entities.set_number::<S>() else {
+            return CoalesceResult::Refused;
+        };
+        match self.context.entities.can_insert(entity, set, change) {
+            Ok(gift) => self.record(gift, set_of),
+            Err(result) => result,
+        }
     }
 
     /// Records that the values of the command are written to an entity, unless the values are refused.
@@ -78,7 +93,7 @@ impl<'f, 'p, C: Command> Coalescing<'f, 'p, C> {
         mut self,
         gift: InsertPlan,
         set_of: impl FnOnce(&mut C) -> &mut S,
-    ) -> bool {
+    ) -> CoalesceResult {
         let set = set_of(self.command.parts_mut().0);
         let owner =
             if needs_drop::<C>() { ValueOwner::Command(self.slot) } else { ValueOwner::Nobody };
@@ -87,49 +102,61 @@ impl<'f, 'p, C: Command> Coalescing<'f, 'p, C> {
         } else if S::HAS_ENTITIES || self.context.keeps {
             match self.context.stage_values(set, owner) {
                 Some(values) => Some(values),
-                None => return false,
+                None => return CoalesceResult::Refused,
             }
         } else {
             Some(staged_set::<S>(ptr::from_mut(set).cast(), owner))
         };
         self.context.entities.record_insert(gift, staged);
-        true
+        CoalesceResult::Recorded
     }
 
     /// Records that components are removed from an entity.
     #[inline(always)]
-    pub(super) fn remove<S: ComponentSet>(self) -> bool {
-        let Ok(set) = self.context.entities.set_number::<S>() else { return false };
-        self.remove_set(set)
+    pub(super) fn remove<S: ComponentSet>(self) -> CoalesceResult {
+        match self.context.entities.set_number::<S>() {
+            Ok(set) => self.remove_set(set),
+            Err(_) => CoalesceResult::Refused,
+        }
     }
 
     /// Records that components of the types in the list are removed from an entity.
-    pub(super) fn remove_types(self) -> bool
+    pub(super) fn remove_types(self) -> CoalesceResult
     where
         C: Command<Element = ComponentType>,
     {
         let types = self.command.elements();
-        let Ok(set) = self.context.entities.set_number_of(types) else { return false };
-        self.remove_set(set)
+        match self.context.entities.set_number_of(types) {
+            Ok(set) => self.remove_set(set),
+            Err(_) => CoalesceResult::Refused,
+        }
     }
 
     #[inline(always)]
-    fn remove_set(self, set: u32) -> bool {
-        let Ok(entity) = self.context.resolved.resolve(self.target) else { return false };
-        self.context.entities.record_remove(entity, set, self.target.is_placeholder())
+    fn remove_set(self, set: u32) -> CoalesceResult {
+        let may_come = self.target.is_placeholder();
+        match self.context.resolved.resolve(self.target) {
+            Ok(entity) => self.context.entities.record_remove(entity, set, may_come),
+            Err(_) => CoalesceResult::Refused,
+        }
     }
 
     /// Records that an entity is despawned.
     #[inline(always)]
-    pub(super) fn despawn(self) -> bool {
-        let Ok(entity) = self.context.resolved.resolve(self.target) else { return false };
-        self.context.entities.record_despawn(entity, self.target.is_placeholder())
+    pub(super) fn despawn(self) -> CoalesceResult {
+        let may_come = self.target.is_placeholder();
+        match self.context.resolved.resolve(self.target) {
+            Ok(entity) => self.context.entities.record_despawn(entity, may_come),
+            Err(_) => CoalesceResult::Refused,
+        }
     }
 
     /// Records that a component is enabled or disabled.
-    pub(super) fn set_enabled(self, ty: ComponentType, enabled: bool) -> bool {
-        let Ok(entity) = self.context.resolved.resolve(self.target) else { return false };
-        self.context.entities.record_enabled(entity, ty, enabled)
+    pub(super) fn set_enabled(self, ty: ComponentType, enabled: bool) -> CoalesceResult {
+        match self.context.resolved.resolve(self.target) {
+            Ok(entity) => self.context.entities.record_enabled(entity, ty, enabled),
+            Err(_) => CoalesceResult::Refused,
+        }
     }
 }
 

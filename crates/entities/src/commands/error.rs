@@ -2,10 +2,10 @@
 
 use std::error::Error;
 use std::fmt;
-use std::panic::Location;
 
 use ancho_jobs::{AccessError, ContainerLabel};
 
+use super::report::PlaybackReport;
 use crate::component::ComponentType;
 use crate::debug_as_display::debug_as_display;
 use crate::entity::Entity;
@@ -26,14 +26,15 @@ use crate::error::EntityError;
 /// let (stone, orc) = (world.spawn(()), world.spawn(()));
 /// let mut buffer = EntityCommandBuffer::new().named("fight");
 /// let commands = buffer.commands()?;
-/// commands.despawn(orc);
 /// commands.set(stone, Health(20));
-/// let stopped = world.play(&mut buffer).unwrap_err();
-/// assert!(stopped.to_string().starts_with("A0078: `fight` (EntityCommandBuffer made at "));
-/// let CommandError::Stopped(stopped) = stopped else { panic!() };
-/// assert_eq!((stopped.number(), stopped.command()), (2, "set `Health` of 0v1"));
-/// assert!(matches!(stopped.fault(), CommandFault::Entity(EntityError::MissingComponent { .. })));
-/// assert!(!world.exists(orc), "what comes before was done");
+/// commands.despawn(orc);
+/// let error = world.play(&mut buffer).unwrap_err();
+/// assert!(error.to_string().starts_with("A0078: `fight` (EntityCommandBuffer made at "));
+/// let CommandError::Failed(report) = error else { panic!() };
+/// let failed = &report.failures()[0];
+/// assert_eq!((failed.number(), failed.command()), (1, "set `Health` of 0v1"));
+/// assert!(matches!(failed.fault(), CommandFault::Entity(EntityError::MissingComponent { .. })));
+/// assert!(!world.exists(orc), "the other command was applied");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, PartialEq, Eq)]
@@ -56,110 +57,54 @@ pub enum CommandError {
         /// The label of the buffer.
         buffer: ContainerLabel,
     },
-    /// A0078: a command failed.
-    Stopped(Box<PlaybackStopped>),
+    /// A0078: commands failed.
+    Failed(Box<PlaybackReport>),
 }
 
-/// The failed command of a buffer, and the cause of the failure. See [`CommandError`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PlaybackStopped {
-    buffer: ContainerLabel,
-    /// Name of the world or system that played the buffer.
-    by: Option<String>,
-    at: &'static Location<'static>,
-    stopped: StoppedAt,
-}
-
-/// The failed command, and the cause of the failure.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct StoppedAt {
-    /// Position in the order of playback, starting at 1.
-    pub(super) number: usize,
-    /// Number of commands in the buffer.
-    pub(super) commands: usize,
-    /// Description of the command.
-    pub(super) command: String,
-    /// Name of the job that recorded the command.
-    pub(super) job: Option<&'static str>,
-    pub(super) fault: CommandFault,
-    /// Set if `check_commands` found the error, so that no command was applied.
-    pub(super) is_checked: bool,
-}
-
-impl PlaybackStopped {
-    /// Returns the buffer.
-    pub fn buffer(&self) -> ContainerLabel {
-        self.buffer
+impl CommandError {
+    /// Returns the message for a system's own buffer, without source locations.
+    pub(crate) fn of_system(&self) -> impl fmt::Display {
+        fmt::from_fn(move |f| match self {
+            Self::Failed(report) => fmt::Display::fmt(&report.of_system(), f),
+            other => fmt::Display::fmt(other, f),
+        })
     }
 
-    /// Returns the position of the command in the order of playback, starting at 1.
-    pub fn number(&self) -> usize {
-        self.stopped.number
+    /// Adds the name of the world that played the buffer.
+    pub(crate) fn played_by(mut self, by: &str) -> Self {
+        if let Self::Failed(report) = &mut self {
+            report.played_by(by);
+        }
+        self
     }
 
-    /// Returns a description of the command.
-    pub fn command(&self) -> &str {
-        &self.stopped.command
-    }
-
-    /// Returns the name of the job that recorded the command, or `None` if no job did.
-    pub fn job(&self) -> Option<&'static str> {
-        self.stopped.job
-    }
-
-    /// Returns the place in the code where the buffer was played.
-    pub fn at(&self) -> &'static Location<'static> {
-        self.at
-    }
-
-    /// Returns the cause of the failure.
+    /// Returns the report of the playback. Returns `None` if the buffer was not played.
     ///
     /// # Examples
     ///
     /// ```
-    /// use ancho_entities::{
-    ///     CommandError, CommandFault, Entity, EntityCommandBuffer, EntityError, World,
-    /// };
+    /// use ancho_entities::{Component, Entity, EntityCommandBuffer, World};
+    ///
+    /// #[derive(Component)]
+    /// struct Health(u32);
     ///
     /// let mut world = World::new("Simulation");
+    /// let orc = world.spawn(Health(20));
     /// let mut buffer = EntityCommandBuffer::new();
-    /// buffer.commands()?.add(Entity::NULL, ());
-    /// let Err(CommandError::Stopped(stopped)) = world.play(&mut buffer) else { unreachable!() };
-    /// assert_eq!(stopped.number(), 1);
-    /// assert!(matches!(stopped.fault(), CommandFault::Entity(EntityError::NoSuchEntity { .. })));
-    /// # Ok::<(), CommandError>(())
+    /// let commands = buffer.commands()?;
+    /// commands.despawn(orc);
+    /// commands.set(orc, Health(5));
+    /// commands.set(Entity::NULL, Health(5));
+    /// let error = world.play(&mut buffer).unwrap_err();
+    /// let report = error.report().unwrap();
+    /// assert_eq!((report.skipped(), report.failed()), (1, 1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn fault(&self) -> CommandFault {
-        self.stopped.fault
-    }
-}
-
-impl CommandError {
-    pub(super) fn stopped(
-        buffer: ContainerLabel,
-        at: &'static Location<'static>,
-        stopped: StoppedAt,
-    ) -> Self {
-        Self::Stopped(Box::new(PlaybackStopped { buffer, by: None, at, stopped }))
-    }
-
-    /// Returns the message for a system's own buffer. It names no source locations, because user code neither creates nor plays the
-    /// buffer.
-    pub(crate) fn of_system(&self) -> impl fmt::Display {
-        fmt::from_fn(move |f| {
-            let Self::Stopped(stopped) = self else { return fmt::Display::fmt(self, f) };
-            let StoppedAt { number, commands, command, .. } = &stopped.stopped;
-            write!(f, "A0078: command {number} of {commands} failed, `{command}`")?;
-            stopped.stopped.fmt_rest(f)
-        })
-    }
-
-    /// Adds the name of the world or system that played the buffer.
-    pub(crate) fn played_by(mut self, by: &str) -> Self {
-        if let Self::Stopped(stopped) = &mut self {
-            stopped.by = Some(by.to_owned());
+    pub fn report(&self) -> Option<&PlaybackReport> {
+        match self {
+            Self::Failed(report) => Some(report),
+            _ => None,
         }
-        self
     }
 }
 
@@ -174,39 +119,8 @@ impl fmt::Display for CommandError {
                 "A0085: {buffer} is reusable, so its entities have no ids before playback; record with its own \
                  `commands`, which returns placeholders"
             ),
-            Self::Stopped(stopped) => stopped.fmt(f),
+            Self::Failed(report) => report.fmt(f),
         }
-    }
-}
-
-impl fmt::Display for PlaybackStopped {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { buffer, by, at, stopped } = self;
-        let StoppedAt { number, commands, command, .. } = stopped;
-        write!(f, "A0078: {buffer}")?;
-        if let Some(by) = by {
-            write!(f, ", played in {by} at {at},")?;
-        } else {
-            write!(f, ", played at {at},")?;
-        }
-        write!(f, " failed at command {number} of {commands}, `{command}`")?;
-        stopped.fmt_rest(f)
-    }
-}
-
-impl StoppedAt {
-    /// Writes the name of the job, the number of applied commands, and the cause.
-    fn fmt_rest(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { job, fault, is_checked, .. } = self;
-        if let Some(job) = job {
-            write!(f, ", which job `{job}` recorded")?;
-        }
-        let done = if *is_checked {
-            "no command was applied"
-        } else {
-            "the commands before it were applied, those after it were not"
-        };
-        write!(f, "; {done}: {fault}")
     }
 }
 

@@ -10,6 +10,10 @@
 //! [vtable](vtable). The log of a buffer has all lanes. [Playback](playback) first assigns ids to created entities, then applies
 //! the lanes in order. A vtable applies a whole run, so that shared work is done once.
 //!
+//! A command whose entity is gone is skipped. If another command fails, its fault is added to the [report](report), and playback
+//! continues after it. A strict world stops. The hot paths do not test whether entities are gone: they fail for a missing entity, and
+//! then the entity's version decides.
+//!
 //! If runs are short, [coalescing](coalesce) records the effects of commands until a command would fail, and then applies the
 //! effects together. Each entity moves at most once, entities with the same changes move together, and effects that cancel out are
 //! never applied. Entities keep their shared values when they move. Commands that add or remove shared values are applied one by
@@ -29,6 +33,7 @@ mod error;
 mod modify;
 mod playback;
 mod recorder;
+mod report;
 mod resolved_ids;
 mod spawn;
 mod stream;
@@ -36,5 +41,6 @@ mod vtable;
 
 pub use batch::BatchCommands;
 pub use buffer::{CommandLog, EntityCommandBuffer};
-pub use error::{CommandError, CommandFault, PlaybackStopped};
+pub use error::{CommandError, CommandFault};
 pub use recorder::{CommandRecorder, Commands};
+pub use report::{PlaybackReport, UnappliedCommand};

@@ -13,7 +13,7 @@ use crate::buffer::{BufferElement, DynamicBuffer};
 use crate::component::{Component, ComponentType};
 use crate::entity::Entity;
 use crate::error::EntityError;
-use crate::manager::{Archetype, EntityManager};
+use crate::manager::{Archetype, CoalesceResult, EntityManager};
 use crate::set::ComponentSet;
 use crate::storage::{SetOperation, StagingArena};
 
@@ -312,6 +312,8 @@ impl CommandRecorder {
 
     /// Calls a function at playback, for operations that have no command. Messages show `name`.
     ///
+    /// An error of the function is always reported, also if an entity was despawned, so a function can react to missing entities.
+    ///
     /// # Examples
     ///
     /// ```
@@ -355,7 +357,7 @@ impl Command for Despawn {
     const COALESCES: bool = true;
     const EFFECT: Effect = Effect::Despawn;
 
-    fn coalesce(coalescing: Coalescing<'_, '_, Self>) -> bool {
+    fn coalesce(coalescing: Coalescing<'_, '_, Self>) -> CoalesceResult {
         coalescing.despawn()
     }
 
@@ -374,22 +376,36 @@ impl Command for Despawn {
             return Ok(());
         }
         loop {
+            let first = run.position();
+            let mut fault = None;
             context.list.clear();
             while context.list.len() < DESPAWNS_AT_ONCE
+                && fault.is_none()
                 && let Some((target, _)) = run.next()
             {
                 match context.target(target) {
                     Ok(entity) => context.list.push(entity),
-                    Err(fault) => {
-                        context.entities.despawn_slice(&context.list)?;
-                        return Err(fault);
-                    }
+                    Err(why) => fault = Some(why),
                 }
             }
-            if context.list.is_empty() {
+            let is_done = context.list.is_empty();
+            if !is_done && context.entities.despawn_slice(&context.list).is_err() {
+                // Memory is missing. The commands are applied one by one, so that the error names the right one.
+                run.rewind(first);
+                for _ in 0..context.list.len() {
+                    if let Some((target, command)) = run.next() {
+                        Self::apply(command, context, target)?;
+                    }
+                }
+                // The command after these is applied next.
+                continue;
+            }
+            if let Some(fault) = fault {
+                return Err(fault);
+            }
+            if is_done {
                 return Ok(());
             }
-            context.entities.despawn_slice(&context.list)?;
         }
     }
 
@@ -439,7 +455,7 @@ impl<S: ComponentSet, const ADD: bool> Command for WriteSet<S, ADD> {
     const COALESCES: bool = !S::SHARED;
     const EFFECT: Effect = Effect::write::<S>(Self::CHANGE);
 
-    fn coalesce(coalescing: Coalescing<'_, '_, Self>) -> bool {
+    fn coalesce(coalescing: Coalescing<'_, '_, Self>) -> CoalesceResult {
         coalescing.write(Self::CHANGE, |Self(set)| set)
     }
 
@@ -482,7 +498,7 @@ impl<S: ComponentSet> Command for Remove<S> {
     const COALESCES: bool = true;
     const EFFECT: Effect = Effect::remove::<S>();
 
-    fn coalesce(coalescing: Coalescing<'_, '_, Self>) -> bool {
+    fn coalesce(coalescing: Coalescing<'_, '_, Self>) -> CoalesceResult {
         coalescing.remove::<S>()
     }
 
@@ -515,7 +531,7 @@ impl<const ADD: bool> Command for ChangeTypes<ADD> {
     const LISTED: bool = true;
     const COALESCES: bool = !ADD;
 
-    fn coalesce(coalescing: Coalescing<'_, '_, Self>) -> bool {
+    fn coalesce(coalescing: Coalescing<'_, '_, Self>) -> CoalesceResult {
         coalescing.remove_types()
     }
 
@@ -672,7 +688,7 @@ impl Command for SetTypeEnabled {
 
     const COALESCES: bool = true;
 
-    fn coalesce(coalescing: Coalescing<'_, '_, Self>) -> bool {
+    fn coalesce(coalescing: Coalescing<'_, '_, Self>) -> CoalesceResult {
         let Self { ty, enabled } = **coalescing.command();
         coalescing.set_enabled(ty, enabled)
     }
@@ -784,6 +800,10 @@ impl Command for SwapComponents {
 
     fn describe(this: &Recorded<'_, Self>, target: Entity, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "exchange the components of {target} and {}", this.other)
+    }
+
+    fn needed(command: &Recorded<'_, Self>, target: Entity) -> [Entity; 2] {
+        [target, command.other]
     }
 
     fn inspect(command: &Recorded<'_, Self>, target: Entity, each: &mut dyn FnMut(Aspect)) {

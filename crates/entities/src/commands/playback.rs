@@ -8,12 +8,14 @@ use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use super::buffer::CommandLog;
-use super::error::{CommandFault, StoppedAt};
+use super::error::CommandFault;
 use super::recorder::{CommandRecorder, NO_KEY};
-use super::resolved_ids::{LaneIds, ResolvedIds};
-use super::stream::{ActiveRun, RunCursor};
+use super::report::{Rest, Unapplied, UnappliedCommand};
+use super::resolved_ids::{LaneIds, ResolvedIds, UncreatedIds};
+use super::stream::{ActiveRun, RunCursor, StoredCommand};
 use crate::entity::Entity;
-use crate::manager::{DistinctEntities, EntityManager, Spaced};
+use crate::manager::{CoalesceResult, DistinctEntities, EntityManager, Spaced};
+use crate::placeholder::Placeholder;
 use crate::set::ComponentSet;
 
 /// Maximum number of commands in a coalesced batch. Records of a batch fit in the caches, and enough of them are alike.
@@ -39,18 +41,141 @@ pub(super) struct Context<'p> {
     pub(super) members: DistinctEntities,
     /// Panic of user code while a command was coalesced.
     pub(super) panic: Option<Panic>,
+    /// Number of despawned entities that the last command for a list has skipped, and the first of them.
+    pub(super) skipped_members: Option<(usize, Entity)>,
+    /// Entities that were not created, because their commands failed or were skipped.
+    uncreated: &'p mut UncreatedIds,
+    /// Commands that were not applied, if there are any.
+    unapplied: Option<Box<Unapplied>>,
 }
 
+/// Position and origin of a command, for reports.
+#[derive(Clone, Copy)]
+struct Numbered<'l> {
+    command: StoredCommand<'l>,
+    target: Entity,
+    number: usize,
+    job: Option<&'static str>,
+}
+
+/// A strict world has stopped at a failed command.
+struct Stopped;
+
 impl Context<'_> {
+    /// Returns the number of commands that were skipped so far.
+    fn skipped(&self) -> usize {
+        self.unapplied.as_ref().map_or(0, |unapplied| unapplied.skipped)
+    }
+
+    /// Sets the number of skipped commands back, before commands are played again.
+    fn set_skipped(&mut self, skipped: usize) {
+        if let Some(unapplied) = &mut self.unapplied {
+            unapplied.skipped = skipped;
+            if skipped == 0 {
+                unapplied.first_skipped = None;
+            }
+        }
+    }
+
+    /// Returns the entity of a command that was despawned, if there is one.
+    fn gone_entity(&self, command: Numbered<'_>) -> Option<Entity> {
+        let needed = command.command.needed(command.target);
+        let needed = needed.into_iter().filter_map(|entity| self.resolved.resolve(entity).ok());
+        needed.into_iter().find(|&entity| self.entities.is_gone(entity))
+    }
+
+    /// Reports a command that returned a fault. It counts as skipped if its entity is gone, unless the world is strict.
+    #[cold]
+    fn refuse(&mut self, command: Numbered<'_>, fault: Fault) -> Result<(), Stopped> {
+        let is_strict = self.entities.is_strict();
+        if !is_strict && let Some(entity) = self.gone_entity(command) {
+            self.skip(command, 1, self.entities.no_such(entity).into());
+            return Ok(());
+        }
+        let resolved = self.resolved;
+        let unapplied = self.unapplied.get_or_insert_default();
+        unapplied.fail(|| command.describe(resolved, fault));
+        if is_strict {
+            unapplied.rest = Rest::Stopped;
+            return Err(Stopped);
+        }
+        Ok(())
+    }
+
+    /// Reports that a command was skipped for `count` entities.
+    #[cold]
+    fn skip(&mut self, command: Numbered<'_>, count: usize, fault: Fault) {
+        let resolved = self.resolved;
+        let unapplied = self.unapplied.get_or_insert_default();
+        unapplied.skip(count, || command.describe(resolved, fault));
+    }
+
+    /// Reports that a command was not coalesced, because its entity is gone.
+    #[cold]
+    fn skip_coalesced(&mut self, command: Numbered<'_>) {
+        let entity = self.resolved.resolve(command.target).unwrap_or(command.target);
+        self.skip(command, 1, self.entities.no_such_recorded(entity).into());
+    }
+
+    /// Returns the result of a command that creates entities for `count` consecutive placeholders. If it failed, uses up their ids.
+    #[inline]
+    pub(super) fn created(
+        &mut self,
+        first: Entity,
+        count: usize,
+        result: Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        if result.is_err() {
+            self.abandon_ids(first, count);
+        }
+        result
+    }
+
+    /// Uses up the ids of `count` consecutive placeholders whose command failed or was skipped. The entities count as despawned.
+    #[cold]
+    fn abandon_ids(&mut self, first: Entity, count: usize) {
+        if self.entities.is_strict() {
+            // Playback stops, and reclaims all ids that were not used.
+            return;
+        }
+        let (Some(of), Ok(ids)) = (Placeholder::of(first), self.resolved.ids_from(first)) else {
+            return;
+        };
+        self.entities.sync_for_move([]);
+        for (number, &id) in (of.number..).zip(ids.iter().take(count)) {
+            self.entities.storage.table.consume_id(id);
+            if !self.entities.exists(id) {
+                self.uncreated.push(of.lane, number);
+            }
+        }
+    }
+
+    /// Reserves ids again that were [assigned](Self::assign_ids) and not used, because a command failed.
+    #[cold]
+    pub(super) fn reserve_unused_ids(&mut self, first: Entity, count: usize) {
+        if self.entities.is_strict() {
+            return;
+        }
+        let Some(ids) = self.resolved.ids_from(first).ok().and_then(|ids| ids.get(..count)) else {
+            return;
+        };
+        let used = ids.iter().take_while(|&&id| self.entities.exists(id)).count();
+        self.entities.sync_for_move([]);
+        self.list.clear();
+        // The free list begins with these ids.
+        self.entities.storage.table.reserve_many_mut(count - used, &mut self.list);
+        debug_assert_eq!(self.list, ids[used..]);
+    }
+
     /// Returns the entity of a command's target, or an error if a later command creates the entity.
     // Always inlined: a call would return the result through memory.
     #[inline(always)]
     pub(super) fn target(&self, target: Entity) -> Result<Entity, Fault> {
-        if target.is_placeholder() { self.created(target) } else { Ok(target) }
+        if target.is_placeholder() { self.created_entity(target) } else { Ok(target) }
     }
 
     /// Returns the entity of a placeholder that an earlier command has created.
-    fn created(&self, placeholder: Entity) -> Result<Entity, Fault> {
+    fn created_entity(&self, placeholder: Entity) -> Result<Entity, Fault> {
         let entity = self.resolved.resolve(placeholder)?;
         if self.entities.storage.table.is_marked_reserved(entity) {
             return Err(Fault::NotCreatedYet { placeholder });
@@ -119,19 +244,16 @@ impl CommandLog {
         }
     }
 
-    /// Applies all commands.
-    ///
-    /// # Errors
-    ///
-    /// The first command that fails. Commands before it are applied, commands after it are not.
-    pub(super) fn play(&mut self, entities: &mut EntityManager) -> Result<(), StoppedAt> {
+    /// Applies all commands. A strict world stops at the first command that fails. Returns the commands that were not applied, if
+    /// there are any.
+    pub(super) fn play(&mut self, entities: &mut EntityManager) -> Option<Box<Unapplied>> {
         let mut guard = PlaybackGuard { log: self, entities, is_finished: false };
         guard.assign_ids();
-        let played = guard.play();
-        guard.is_finished = played.is_ok();
-        // If dropping a value panics here, unwinding drops the error. Otherwise the error would leak.
+        let unapplied = guard.play();
+        guard.is_finished = !unapplied.as_ref().is_some_and(|unapplied| unapplied.has_failed());
+        // If dropping a value panics here, unwinding drops the report. Otherwise the report would leak.
         drop(guard);
-        played
+        unapplied
     }
 }
 
@@ -170,7 +292,7 @@ impl PlaybackGuard<'_> {
         log.reserved_by = None;
     }
 
-    fn play(&mut self) -> Result<(), StoppedAt> {
+    fn play(&mut self) -> Option<Box<Unapplied>> {
         let mut segments = mem::take(&mut self.log.segments);
         self.log.list_segments(&mut segments);
         let mut context = Context {
@@ -180,14 +302,18 @@ impl PlaybackGuard<'_> {
             list: mem::take(&mut self.log.list),
             members: mem::take(&mut self.log.members),
             panic: None,
+            skipped_members: None,
+            uncreated: &mut self.log.uncreated,
+            unapplied: None,
         };
-        let played = Playback::new(&self.log.lanes, &segments).play(&mut context);
-        let Context { list, members, .. } = context;
+        // The report has the failed command of a strict world.
+        let _ = Playback::new(&self.log.lanes, &segments).play(&mut context);
+        let Context { list, members, mut unapplied, .. } = context;
         (self.log.segments, self.log.list, self.log.members) = (segments, list, members);
-        played.map_err(|mut stopped| {
-            stopped.commands = self.log.len();
-            stopped
-        })
+        if let Some(unapplied) = &mut unapplied {
+            unapplied.commands = self.log.len();
+        }
+        unapplied
     }
 }
 
@@ -197,6 +323,7 @@ impl Drop for PlaybackGuard<'_> {
             let lanes = &mut self.log.resolved.lanes;
             self.entities.reclaim_unused_ids(lanes.iter_mut().flat_map(|lane| &mut lane.ids));
         }
+        self.log.uncreated.clear_ids(&mut self.log.resolved);
         self.log.is_played = true;
         self.log.continues_lane = false;
         if !self.log.reusable {
@@ -275,7 +402,7 @@ impl<'l> Playback<'l> {
     }
 
     /// Applies all remaining commands.
-    fn play(&mut self, context: &mut Context<'_>) -> Result<(), StoppedAt> {
+    fn play(&mut self, context: &mut Context<'_>) -> Result<(), Stopped> {
         if self.should_coalesce() {
             return self.play_coalesced(context);
         }
@@ -287,8 +414,8 @@ impl<'l> Playback<'l> {
         Ok(())
     }
 
-    /// Applies up to `count` commands run by run. Stops at the first command that fails.
-    fn play_some(&mut self, context: &mut Context<'_>, count: usize) -> Result<(), StoppedAt> {
+    /// Applies up to `count` commands run by run. Continues after commands that fail, unless the world is strict.
+    fn play_some(&mut self, context: &mut Context<'_>, count: usize) -> Result<(), Stopped> {
         let mut left = count;
         while left > 0
             && let Some((lane, rest)) = self.current_run()
@@ -296,19 +423,26 @@ impl<'l> Playback<'l> {
             let now = rest.first(left);
             // SAFETY: commands from the position on were not used, and the playback borrows the log exclusively.
             let (run, result) = unsafe { ActiveRun::apply(now, context) };
-            if let Err(fault) = result {
-                let number = self.played + now.left() - run.left();
-                return Err(stopped_at(&run, context.resolved, fault, number, lane.job));
+            let taken = now.left() - run.left();
+            self.advance(taken, run.cursor().rest());
+            left -= taken;
+            if result.is_ok() && run.left() == 0 && context.skipped_members.is_none() {
+                continue;
             }
-            debug_assert_eq!(run.left(), 0, "a vtable takes commands until there are no more");
-            self.advance(now.left(), run.cursor().rest());
-            left -= now.left();
+            let (command, target) = run.last().expect("a run that ends early took a command");
+            let last = Numbered { command, target, number: self.played, job: lane.job };
+            if let Some((count, first)) = context.skipped_members.take() {
+                context.skip(last, count, context.entities.no_such(first).into());
+            }
+            if let Err(fault) = result {
+                context.refuse(last, fault)?;
+            }
         }
         Ok(())
     }
 
     /// Applies all remaining commands, in coalesced batches where possible.
-    fn play_coalesced(&mut self, context: &mut Context<'_>) -> Result<(), StoppedAt> {
+    fn play_coalesced(&mut self, context: &mut Context<'_>) -> Result<(), Stopped> {
         context.entities.coalesced.clear();
         while let Some(rest) = self.rest_of_run() {
             if rest.vtable().coalesce.is_none() {
@@ -316,12 +450,21 @@ impl<'l> Playback<'l> {
                 continue;
             }
             let first = *self;
+            let skipped = context.skipped();
             self.coalesce_batch(context);
             let count = self.played - first.played;
             let panic = context.panic.take();
-            // A single command is applied directly.
-            let applied = if count > 1 { apply_batch(context) } else { BatchOutcome::Refused };
+            let applied = match count - (context.skipped() - skipped) {
+                0 => BatchOutcome::Applied,
+                // A single command is applied directly.
+                1 if count == 1 => BatchOutcome::Refused,
+                _ => apply_batch(context),
+            };
             context.entities.clear_coalesced();
+            if !matches!(applied, BatchOutcome::Applied) {
+                // The commands are played again, and those that were skipped are skipped again.
+                context.set_skipped(skipped);
+            }
             let panic = match applied {
                 BatchOutcome::Applied => panic,
                 BatchOutcome::Refused => {
@@ -358,8 +501,13 @@ impl<'l> Playback<'l> {
             let count = cursor.left();
             while let Some(command) = cursor.peek() {
                 // SAFETY: commands from the position on were not used, and the playback borrows the log exclusively.
-                if !unsafe { command.coalesce(context) } {
-                    break;
+                match unsafe { command.coalesce(context) } {
+                    CoalesceResult::Recorded => {}
+                    CoalesceResult::Skipped => {
+                        let number = self.played + count - cursor.left() + 1;
+                        self.skip_coalesced(context, command, number);
+                    }
+                    CoalesceResult::Refused => break,
                 }
                 cursor.skip(command);
             }
@@ -367,6 +515,17 @@ impl<'l> Playback<'l> {
             if cursor.left() > 0 {
                 return;
             }
+        }
+    }
+}
+
+impl Playback<'_> {
+    /// Reports a command of the current run that was not coalesced, because its entity is gone.
+    #[cold]
+    fn skip_coalesced(&self, context: &mut Context<'_>, command: StoredCommand<'_>, number: usize) {
+        let job = self.current_run().and_then(|(lane, _)| lane.job);
+        if let Some(target) = command.target() {
+            context.skip_coalesced(Numbered { command, target, number, job });
         }
     }
 }
@@ -392,21 +551,12 @@ fn apply_batch(context: &mut Context<'_>) -> BatchOutcome {
     }
 }
 
-/// Returns the report of the failed command of a run, which is the command that was taken last.
-#[cold]
-fn stopped_at(
-    run: &ActiveRun<'_>,
-    resolved: &ResolvedIds,
-    fault: Fault,
-    number: usize,
-    job: Option<&'static str>,
-) -> StoppedAt {
-    let command = match run.last() {
-        Some((command, target)) => {
-            let target = resolved.shown(target);
-            fmt::from_fn(|f| command.describe(target, f)).to_string()
-        }
-        None => "begin".to_owned(),
-    };
-    StoppedAt { number, commands: 0, command, job, fault, is_checked: false }
+impl Numbered<'_> {
+    /// Describes the command, and the reason why it was not applied.
+    fn describe(self, resolved: &ResolvedIds, fault: Fault) -> UnappliedCommand {
+        let Self { command, target, number, job } = self;
+        let target = resolved.shown(target);
+        let command = fmt::from_fn(|f| command.describe(target, f)).to_string();
+        UnappliedCommand { number, command, job, fault }
+    }
 }

@@ -23,6 +23,9 @@ pub(super) const NO_KEY: u64 = u64::MAX;
 /// Created entities have placeholders until then. Placeholders can be used in later commands and in the values of components.
 /// Methods for one entity have the names and the meaning of the methods of [`EntityManager`](crate::EntityManager).
 /// [`batch`](Self::batch) has the methods for many entities.
+///
+/// Unless the world is strict, commands for entities that were despawned before playback are skipped: see
+/// [`EntityManager::play`](crate::EntityManager::play).
 #[derive(Debug, Default)]
 #[doc(alias = "ParallelWriter")]
 #[doc(alias = "ParallelCommands")]
@@ -163,8 +166,9 @@ pub(super) fn too_many_entities() -> ! {
 /// It has all methods of [`CommandRecorder`]. Methods that create entities return ids instead of placeholders.
 ///
 /// As a parameter of a system, it records commands that are applied right after the system has run, so that the next system sees
-/// their effect. If the system fails, its commands are discarded. [`CommandsAt`](crate::CommandsAt) records commands that are
-/// applied at a later point, and records in jobs. This is Unity's `PostUpdateCommands`.
+/// their effect. If the system fails, its commands are discarded. Commands for despawned entities are skipped, with a
+/// [warning](crate::UpdateError::is_warning). [`CommandsAt`](crate::CommandsAt) records commands that are
+/// applied at a later point, and records in jobs. Unity's `PostUpdateCommands`.
 ///
 /// # Examples
 ///

@@ -24,6 +24,34 @@ pub(super) struct ResolvedIds {
     pub(super) lanes: Vec<LaneIds>,
 }
 
+/// Entities of placeholders that were not created, because their commands failed or were skipped.
+#[derive(Debug, Default)]
+pub(super) struct UncreatedIds(
+    /// Lane, first number and count. Consecutive numbers are one element.
+    Vec<(u32, u32, u32)>,
+);
+
+impl UncreatedIds {
+    /// Adds the entity with a number in a lane.
+    pub(super) fn push(&mut self, lane: u32, number: u32) {
+        match self.0.last_mut() {
+            Some(last) if (last.0, last.1 + last.2) == (lane, number) => last.2 += 1,
+            _ => self.0.push((lane, number, 1)),
+        }
+    }
+
+    /// Sets the ids of the entities to null, and clears the list.
+    pub(super) fn clear_ids(&mut self, resolved: &mut ResolvedIds) {
+        for (lane, first, count) in self.0.drain(..) {
+            if let Ok(at) = resolved.lanes.binary_search_by_key(&lane, |ids| ids.lane)
+                && let Some(ids) = resolved.lanes[at].ids.get_mut(first as usize..)
+            {
+                ids.iter_mut().take(count as usize).for_each(|id| *id = Entity::NULL);
+            }
+        }
+    }
+}
+
 impl ResolvedIds {
     /// Returns the entity of a placeholder. Other entities are returned unchanged.
     #[inline]

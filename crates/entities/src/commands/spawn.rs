@@ -11,7 +11,7 @@ use super::recorder::{CommandRecorder, too_many_entities};
 use super::vtable::{Aspect, Command, Effect, NoElement, Recorded, TypeNames, TypedRun};
 use crate::entity::Entity;
 use crate::field::EntityRemap;
-use crate::manager::{Archetype, MANY_BYTES};
+use crate::manager::{Archetype, CoalesceResult, MANY_BYTES};
 use crate::placeholder::Placeholders;
 use crate::set::{CloneSet, ComponentSet};
 
@@ -196,18 +196,23 @@ impl<S: ComponentSet> Command for Spawn<S> {
     const COALESCES: bool = !S::SHARED;
     const EFFECT: Effect = Effect::create::<S>();
 
-    fn coalesce(coalescing: Coalescing<'_, '_, Self>) -> bool {
+    fn coalesce(coalescing: Coalescing<'_, '_, Self>) -> CoalesceResult {
         coalescing.create(|Self(set)| set)
     }
 
     fn apply(command: Recorded<'_, Self>, context: &mut Context<'_>, target: Entity) -> Result {
-        let Self(mut set) = command.take()?;
-        if S::HAS_ENTITIES {
-            context.resolved.resolve_set(&mut set)?;
-        }
-        context.assign_ids(target, 1)?;
-        context.entities.try_spawn(set).map_err(|rejected| rejected.error)?;
-        Ok(())
+        let created = command.take_with(
+            #[inline(always)]
+            |Self(mut set)| {
+                if S::HAS_ENTITIES {
+                    context.resolved.resolve_set(&mut set)?;
+                }
+                context.assign_ids(target, 1)?;
+                context.entities.try_spawn(set).map_err(|rejected| rejected.error)?;
+                Ok(())
+            },
+        );
+        context.created(target, 1, created)
     }
 
     fn apply_run(context: &mut Context<'_>, run: &mut TypedRun<'_, '_, Self>) -> Result {
@@ -228,19 +233,23 @@ impl<S: ComponentSet> Command for Spawn<S> {
         // Consecutive commands create entities with consecutive placeholders.
         while let Some(first) = run.next_target() {
             let count = run.left().min(IDS_AT_ONCE);
-            if let Err(fault) = context.assign_ids(first, count) {
-                // The error names the command that was taken last.
-                if let Some((_, command)) = run.next() {
-                    drop(command.take()?);
+            if context.assign_ids(first, count).is_err() {
+                // One of the ids is lost. The commands are applied one by one, so that the others succeed.
+                for _ in 0..count {
+                    if let Some((target, command)) = run.next() {
+                        Self::apply(command, context, target)?;
+                    }
                 }
-                return Err(fault);
+                continue;
             }
             let resolved = context.resolved;
             let mut fault = None;
+            let mut last = first;
             let sets = (0..count).map_while(
                 #[inline(always)]
                 |_| {
-                    let (_, command) = run.next().expect("`count` commands are left");
+                    let (target, command) = run.next().expect("`count` commands are left");
+                    last = target;
                     let set = command.take().and_then(
                         #[inline(always)]
                         |Self(mut set)| {
@@ -253,9 +262,10 @@ impl<S: ComponentSet> Command for Spawn<S> {
                     set.map_err(|why| fault = Some(why)).ok()
                 },
             );
-            context.entities.spawn_each(sets)?;
-            if let Some(fault) = fault {
-                return Err(fault);
+            let created = context.entities.spawn_each(sets);
+            if let Some(fault) = created.err().map(Into::into).or(fault) {
+                context.reserve_unused_ids(first, count);
+                return context.created(last, 1, Err(fault));
             }
         }
         Ok(())
@@ -267,6 +277,10 @@ impl<S: ComponentSet> Command for Spawn<S> {
 
     fn describe(_: &Recorded<'_, Self>, target: Entity, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "spawn {target} with {}", TypeNames(S::types))
+    }
+
+    fn needed(_: &Recorded<'_, Self>, _: Entity) -> [Entity; 2] {
+        [Entity::NULL; 2]
     }
 
     fn inspect(_: &Recorded<'_, Self>, target: Entity, each: &mut dyn FnMut(Aspect)) {
@@ -284,11 +298,14 @@ impl<S: CloneSet> Command for SpawnMany<S> {
     type Element = NoElement;
 
     fn apply(command: Recorded<'_, Self>, context: &mut Context<'_>, target: Entity) -> Result {
-        let Self { mut set, count } = command.take()?;
-        context.resolved.resolve_set(&mut set)?;
-        context.assign_ids(target, count)?;
-        context.entities.try_spawn_many(count, &mut set)?;
-        Ok(())
+        let number = command.count;
+        let created = command.take_with(|Self { mut set, count }| {
+            context.resolved.resolve_set(&mut set)?;
+            context.assign_ids(target, count)?;
+            context.entities.try_spawn_many(count, &mut set)?;
+            Ok(())
+        });
+        context.created(target, number, created)
     }
 
     fn duplicate(&mut self) -> Result<Self> {
@@ -298,6 +315,10 @@ impl<S: CloneSet> Command for SpawnMany<S> {
     fn describe(this: &Recorded<'_, Self>, target: Entity, f: &mut Formatter<'_>) -> fmt::Result {
         let count = this.count;
         write!(f, "spawn {count} entities from {target} on with {}", TypeNames(S::types))
+    }
+
+    fn needed(_: &Recorded<'_, Self>, _: Entity) -> [Entity; 2] {
+        [Entity::NULL; 2]
     }
 
     fn inspect(command: &Recorded<'_, Self>, target: Entity, each: &mut dyn FnMut(Aspect)) {
@@ -321,6 +342,33 @@ impl<S: ComponentSet> Command for SpawnBatch<S> {
     const LISTED: bool = true;
 
     fn apply(command: Recorded<'_, Self>, context: &mut Context<'_>, target: Entity) -> Result {
+        let count = command.count();
+        let created = Self::create(command, context, target);
+        context.created(target, count, created)
+    }
+
+    fn duplicate(&mut self) -> Result<Self> {
+        Ok(Self(PhantomData))
+    }
+
+    fn describe(this: &Recorded<'_, Self>, target: Entity, f: &mut Formatter<'_>) -> fmt::Result {
+        let count = this.count();
+        write!(f, "spawn {count} entities from {target} on with {}", TypeNames(S::types))
+    }
+
+    fn needed(_: &Recorded<'_, Self>, _: Entity) -> [Entity; 2] {
+        [Entity::NULL; 2]
+    }
+
+    fn inspect(command: &Recorded<'_, Self>, target: Entity, each: &mut dyn FnMut(Aspect)) {
+        inspect_created(target, command.count(), each);
+        Aspect::adds::<S>(each);
+    }
+}
+
+impl<S: ComponentSet> SpawnBatch<S> {
+    /// Creates the entities.
+    fn create(command: Recorded<'_, Self>, context: &mut Context<'_>, target: Entity) -> Result {
         let (_, mut sets) = command.take_parts()?;
         let (resolved, keeps) = (context.resolved, context.keeps);
         if S::HAS_ENTITIES {
@@ -346,20 +394,6 @@ impl<S: ComponentSet> Command for SpawnBatch<S> {
         context.entities.spawn_each(std::iter::from_fn(next))?;
         fault.map_or(Ok(()), Err)
     }
-
-    fn duplicate(&mut self) -> Result<Self> {
-        Ok(Self(PhantomData))
-    }
-
-    fn describe(this: &Recorded<'_, Self>, target: Entity, f: &mut Formatter<'_>) -> fmt::Result {
-        let count = this.count();
-        write!(f, "spawn {count} entities from {target} on with {}", TypeNames(S::types))
-    }
-
-    fn inspect(command: &Recorded<'_, Self>, target: Entity, each: &mut dyn FnMut(Aspect)) {
-        inspect_created(target, command.count(), each);
-        Aspect::adds::<S>(each);
-    }
 }
 
 #[derive(Clone, Copy)]
@@ -373,9 +407,11 @@ impl Command for Create {
 
     fn apply(command: Recorded<'_, Self>, context: &mut Context<'_>, target: Entity) -> Result {
         let Self { archetype, count } = *command;
-        context.assign_ids(target, count)?;
-        context.entities.create_many(archetype, count)?;
-        Ok(())
+        let created = context.assign_ids(target, count).and_then(|()| {
+            context.entities.create_many(archetype, count)?;
+            Ok(())
+        });
+        context.created(target, count, created)
     }
 
     fn duplicate(&mut self) -> Result<Self> {
@@ -387,6 +423,10 @@ impl Command for Create {
             1 => write!(f, "create {target} of an archetype"),
             count => write!(f, "create {count} entities from {target} on of an archetype"),
         }
+    }
+
+    fn needed(_: &Recorded<'_, Self>, _: Entity) -> [Entity; 2] {
+        [Entity::NULL; 2]
     }
 
     fn inspect(command: &Recorded<'_, Self>, target: Entity, each: &mut dyn FnMut(Aspect)) {
@@ -406,10 +446,12 @@ impl Command for Instantiate {
 
     fn apply(command: Recorded<'_, Self>, context: &mut Context<'_>, target: Entity) -> Result {
         let Self { source, count } = *command;
-        let source = context.target(source)?;
-        context.assign_ids(target, count)?;
-        context.entities.instantiate_many(source, count)?;
-        Ok(())
+        let created = context.target(source).and_then(|source| {
+            context.assign_ids(target, count)?;
+            context.entities.instantiate_many(source, count)?;
+            Ok(())
+        });
+        context.created(target, count, created)
     }
 
     fn duplicate(&mut self) -> Result<Self> {
@@ -422,6 +464,10 @@ impl Command for Instantiate {
             1 => write!(f, "instantiate {source} as {target}"),
             count => write!(f, "instantiate {source} {count} times from {target} on"),
         }
+    }
+
+    fn needed(command: &Recorded<'_, Self>, _: Entity) -> [Entity; 2] {
+        [command.source, Entity::NULL]
     }
 
     fn inspect(command: &Recorded<'_, Self>, _: Entity, each: &mut dyn FnMut(Aspect)) {

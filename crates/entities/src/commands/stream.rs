@@ -16,6 +16,7 @@ use std::ptr::{self, NonNull};
 use super::playback::{Context, Fault};
 use super::vtable::{Aspect, CommandVTable, Effect, ListHeader};
 use crate::entity::Entity;
+use crate::manager::CoalesceResult;
 use crate::panics::FirstPanic;
 
 /// Replacement for [`Entity::USED`] if a caller passes it as a target: a placeholder that no buffer returns.
@@ -89,6 +90,12 @@ impl StoredCommand<'_> {
         unsafe { (self.vtable.describe)(self.payload, target, f) }
     }
 
+    /// Returns the entities that have to exist, or null.
+    pub(super) fn needed(self, target: Entity) -> [Entity; 2] {
+        // SAFETY: the payload belongs to this vtable. The stream is borrowed, so the bytes of the payload are valid.
+        unsafe { (self.vtable.needed)(self.payload, target) }
+    }
+
     /// Reports the entities that the command uses and the components that it adds.
     pub(super) fn inspect(self, each: &mut dyn FnMut(Aspect)) {
         if let Some(target) = self.target() {
@@ -98,14 +105,14 @@ impl StoredCommand<'_> {
         }
     }
 
-    /// Coalesces the command. Returns false if the command would fail, or if its type is never coalesced.
+    /// Coalesces the command.
     ///
     /// # Safety
     ///
     /// - the payload was not used, and only this playback uses the stream
     #[inline(always)]
-    pub(super) unsafe fn coalesce(self, context: &mut Context<'_>) -> bool {
-        let Some(coalesce) = self.vtable.coalesce else { return false };
+    pub(super) unsafe fn coalesce(self, context: &mut Context<'_>) -> CoalesceResult {
+        let Some(coalesce) = self.vtable.coalesce else { return CoalesceResult::Refused };
         let target = self.target().expect("a command is applied once");
         // SAFETY: the payload belongs to this vtable, and the caller says that it was not used. The slot is that of the same
         // command. Only this playback uses both.
@@ -205,7 +212,7 @@ pub(super) struct ActiveRun<'l> {
 }
 
 impl<'l> ActiveRun<'l> {
-    /// Applies the commands at a cursor, until all are applied or one fails.
+    /// Applies the commands at a cursor, until all are applied, one fails, or one has skipped members of its list.
     ///
     /// # Safety
     ///
@@ -242,6 +249,14 @@ impl<'l> ActiveRun<'l> {
     /// Returns the last command that was taken, and its target.
     pub(super) fn last(&self) -> Option<(StoredCommand<'l>, Entity)> {
         self.last
+    }
+
+    /// Returns to an earlier position, so that commands are taken again. Their payloads need not be dropped.
+    pub(super) fn rewind(&mut self, to: RunCursor<'l>) {
+        let RunCursor { data, vtable, position, .. } = self.cursor;
+        assert!(vtable.drop.is_none(), "payloads are taken once");
+        assert!(ptr::eq(vtable, to.vtable) && data == to.data && to.position <= position);
+        self.cursor = to;
     }
 
     /// Takes the next command. Returns its target and its payload. The caller owns the payload unless the buffer keeps its

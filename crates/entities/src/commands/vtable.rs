@@ -18,10 +18,12 @@ use super::coalesce::Coalescing;
 use super::error::Result;
 use super::playback::Context;
 use super::recorder::CommandRecorder;
-use super::stream::{ActiveRun, drop_each};
+use super::stream::{ActiveRun, RunCursor, drop_each};
 use crate::component::ComponentType;
 use crate::entity::Entity;
-use crate::manager::{Archetype, EntityManager, Spaced, StagedValue, ValueOwner, WriteFn};
+use crate::manager::{
+    Archetype, CoalesceResult, EntityManager, Spaced, StagedValue, ValueOwner, WriteFn,
+};
 use crate::set::ComponentSet;
 use crate::storage::{RowPlace, SetOperation, StagingArena};
 
@@ -41,7 +43,7 @@ pub(super) trait Command: Sized + Send + 'static {
     /// Applies the command.
     fn apply(command: Recorded<'_, Self>, context: &mut Context<'_>, target: Entity) -> Result;
 
-    /// Applies consecutive commands until the run is empty or a command fails.
+    /// Applies consecutive commands until the run is empty, a command fails, or a command has skipped members of its list.
     #[inline]
     fn apply_run(context: &mut Context<'_>, run: &mut TypedRun<'_, '_, Self>) -> Result {
         while let Some((target, command)) = run.next() {
@@ -50,10 +52,10 @@ pub(super) trait Command: Sized + Send + 'static {
         Ok(())
     }
 
-    /// Records the effect of the command for a coalesced batch, instead of applying it. Returns false if the command would fail.
+    /// Records the effect of the command for a coalesced batch, instead of applying it.
     #[inline]
-    fn coalesce(_: Coalescing<'_, '_, Self>) -> bool {
-        false
+    fn coalesce(_: Coalescing<'_, '_, Self>) -> CoalesceResult {
+        CoalesceResult::Refused
     }
 
     /// Duplicates the command, without its list, for buffers that are played several times.
@@ -62,6 +64,12 @@ pub(super) trait Command: Sized + Send + 'static {
     /// Describes the command in words. The payload may have been moved out: implementations read only fields that are `Copy`, and
     /// no elements.
     fn describe(this: &Recorded<'_, Self>, target: Entity, f: &mut Formatter<'_>) -> fmt::Result;
+
+    /// Returns the entities that have to exist, or null. If one of them was despawned, the command is skipped. Commands for a list of
+    /// entities skip those themselves. The payload may have been moved out: see [`describe`](Self::describe).
+    fn needed(_: &Recorded<'_, Self>, target: Entity) -> [Entity; 2] {
+        [target, Entity::NULL]
+    }
 
     /// Reports each entity that the command uses, and each component that it adds.
     fn inspect(_: &Recorded<'_, Self>, target: Entity, each: &mut dyn FnMut(Aspect)) {
@@ -146,7 +154,8 @@ pub(super) struct CommandVTable {
     ///
     /// - the pointer is that of a payload of this vtable, which is not used afterwards
     pub(super) drop: Option<unsafe fn(*mut u8)>,
-    /// Applies a run until it is empty or a command fails. The failed command is the last one that was taken from the run.
+    /// Applies a run until it is empty, a command fails, or a command has skipped members of its list. The failed command is the last
+    /// one that was taken from the run.
     ///
     /// # Safety
     ///
@@ -159,6 +168,12 @@ pub(super) struct CommandVTable {
     ///
     /// - the pointer is that of a payload of this vtable; the payload may have been used, but its bytes are still allocated
     pub(super) describe: unsafe fn(*mut u8, Entity, &mut Formatter<'_>) -> fmt::Result,
+    /// Returns the entities that have to exist, or null.
+    ///
+    /// # Safety
+    ///
+    /// - the pointer is that of a payload of this vtable; the payload may have been used, but its bytes are still allocated
+    pub(super) needed: unsafe fn(*mut u8, Entity) -> [Entity; 2],
     /// Reports the entities that a command uses and the components that it adds.
     ///
     /// # Safety
@@ -168,14 +183,14 @@ pub(super) struct CommandVTable {
     pub(super) effect: Effect,
 }
 
-/// Function that coalesces a command. Its arguments are the target, the payload and the target slot of the command. Returns false
-/// if the command would fail.
+/// Function that coalesces a command. Its arguments are the target, the payload and the target slot of the command.
 ///
 /// # Safety
 ///
 /// - the pointer is that of an unused payload of the vtable, and only the playback uses the payload
 /// - the slot is the target slot of the same command
-pub(super) type CoalesceFn = unsafe fn(&mut Context<'_>, Entity, *mut u8, *mut Entity) -> bool;
+pub(super) type CoalesceFn =
+    unsafe fn(&mut Context<'_>, Entity, *mut u8, *mut Entity) -> CoalesceResult;
 
 impl CommandVTable {
     /// Size in vtables whose payloads have different sizes. Such payloads begin with a [`ListHeader`], which has the size.
@@ -219,6 +234,7 @@ impl<C: Command> VTableOf<C> {
         apply: apply_run::<C>,
         coalesce: if C::COALESCES { Some(coalesce_payload::<C>) } else { None },
         describe: describe_payload::<C>,
+        needed: needed_by_payload::<C>,
         inspect: inspect_payload::<C>,
         effect: C::EFFECT,
     };
@@ -255,7 +271,7 @@ unsafe fn coalesce_payload<C: Command>(
     target: Entity,
     payload: *mut u8,
     slot: *mut Entity,
-) -> bool {
+) -> CoalesceResult {
     // SAFETY: the caller says that the payload is of type `C`, unused, and used only by the playback. With `keeps`, it is not
     // dropped here: the batch takes or drops its values.
     let command = unsafe { Recorded::new(payload, true) };
@@ -275,6 +291,17 @@ unsafe fn describe_payload<C: Command>(
     // SAFETY: the caller says that the pointer is that of a payload of `C`. With `keeps`, it is not dropped. `Command::describe`
     // reads only fields that are `Copy`, which stay valid if the payload was used.
     C::describe(&unsafe { Recorded::new(payload, true) }, target, f)
+}
+
+/// Implements [`CommandVTable::needed`].
+///
+/// # Safety
+///
+/// - the pointer is that of a payload of `C`, which may have been used
+unsafe fn needed_by_payload<C: Command>(payload: *mut u8, target: Entity) -> [Entity; 2] {
+    // SAFETY: the caller says that the pointer is that of a payload of `C`. With `keeps`, it is not dropped. `Command::needed` reads
+    // only fields that are `Copy`, which stay valid if the payload was used.
+    C::needed(&unsafe { Recorded::new(payload, true) }, target)
 }
 
 /// Implements [`CommandVTable::inspect`].
@@ -545,6 +572,16 @@ impl<'r, C: Command> TypedRun<'_, 'r, C> {
     /// Returns the number of commands that were not taken.
     pub(super) fn left(&self) -> usize {
         self.run.left()
+    }
+
+    /// Returns the position of the next command.
+    pub(super) fn position(&self) -> RunCursor<'r> {
+        self.run.cursor()
+    }
+
+    /// Returns to an earlier position, so that commands are taken again. Their payloads need not be dropped.
+    pub(super) fn rewind(&mut self, to: RunCursor<'r>) {
+        self.run.rewind(to);
     }
 
     /// Returns the target of the next command.

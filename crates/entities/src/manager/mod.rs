@@ -36,7 +36,8 @@ use archetypes::{SetLayout, Sets};
 pub(crate) use bulk::{RowSelection, check_count};
 pub use chunks::{ArchetypeChunk, ArchetypeChunkMut};
 pub(crate) use coalesce::{
-    ChangeSequence, CoalescedBatch, InsertPlan, SequenceEnd, StagedValue, ValueOwner, WriteFn,
+    ChangeSequence, CoalesceResult, CoalescedBatch, InsertPlan, SequenceEnd, StagedValue,
+    ValueOwner, WriteFn,
 };
 pub use job_access::JobWrites;
 pub(crate) use job_access::{Jobs, Resource, ResourceUse};
@@ -361,11 +362,17 @@ impl EntityManager {
     }
 
     #[cold]
-    fn no_such(&self, entity: Entity) -> EntityError {
+    pub(crate) fn no_such(&self, entity: Entity) -> EntityError {
         EntityError::NoSuchEntity {
             entity,
             slot_version: self.storage.table.slot_version(entity.index()),
         }
+    }
+
+    /// Returns whether an entity was despawned: its slot has a newer version.
+    #[cold]
+    pub(crate) fn is_gone(&self, entity: Entity) -> bool {
+        self.no_such(entity).is_gone()
     }
 
     /// Returns the error for an entity that does not exist or lacks a component.

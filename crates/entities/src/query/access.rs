@@ -122,6 +122,7 @@ pub(super) fn add_uses(
 /// | reader of versions | declared access |
 /// |---|---|
 /// | a query with [`Changed`](crate::Changed), for the components of the filter | `Values`, to read; in a job also `Rows` |
+/// | a job struct with its chunk, for all components whose values it fetches | `Values`, to read; `Rows` |
 /// | a lookup in a job, for all components that it fetches | `Values`, to read, added by this function; `Rows` and `Table` |
 /// | a lookup on the world's thread, and an `ArchetypeChunk` | `Values`, to read |
 pub(super) fn add_versions(plan: &Plan, uses: &mut Vec<ResourceUse>) {
@@ -149,6 +150,8 @@ pub(super) enum Meets<'a> {
     /// because the job replaces the view.
     WriterOfSystem(Arc<Plan>),
     Others,
+    /// Other views, in a system.
+    OthersOfSystem,
 }
 
 impl Meets<'_> {
@@ -194,8 +197,10 @@ pub(super) fn meets<'a>(
     let by_view = |&Part { ty, bits, .. }: &Part| {
         // A lookup records the change when an entity is looked up, which waits for the job. Tracked items may record changes later.
         let notes = !view.is_lookup || ty.tracks_changes();
-        // A job that captures a lookup may read the change versions of all components of the lookup.
-        let uses = has(job.plan, &|part| part.ty == ty && (part.write || job.is_lookup));
+        // A job struct may read the change versions of its chunks, for all components whose values it fetches. A job that captures
+        // a lookup may read those of all components of the lookup.
+        let reads = |part: &Part| !part.bits || job.is_lookup;
+        let uses = has(job.plan, &|part| part.ty == ty && (part.write || reads(part)));
         notes && (uses || asks(job.plan, ty)) || bits && job_reads_mask(ty)
     };
     let by_job = |&Part { ty, bits, .. }: &Part| {

@@ -13,6 +13,7 @@ use ancho_jobs::{Access, AccessList};
 use super::chunk_filter::{ChunkFilter, each_run};
 use super::data::{ChunkData, QueryData};
 use super::state::{Masks, Match, matching_rows, rows_there};
+use super::view::Others;
 use super::walk::{ChunkTable, PREFETCH_MIN_CHUNKS, Prefetch, Walk, refuse, rows_of_chunk, track};
 use crate::component::{Component, ComponentType};
 use crate::entity::Entity;
@@ -57,8 +58,8 @@ pub(crate) struct Rows {
     yielded_runs: Vec<(u32, Range<u32>)>,
     /// Resources of the world that a job over the rows declares.
     pub(super) uses: Vec<ResourceUse>,
-    /// True if a job over the rows runs immediately, because other views of the world conflict with it.
-    pub(super) at_once: bool,
+    /// The other views of the world. A job over the rows that conflicts with one of them runs immediately.
+    pub(super) others: Others,
     /// True if a job over the rows reads change versions, including those of components that it only reads.
     pub(super) reads_versions: bool,
     choice: ChunkFilter,
@@ -251,8 +252,12 @@ impl Rows {
     /// Declares the resources that a job over the rows uses.
     pub(super) fn declare(&self, jobs: &Jobs, accesses: &mut AccessList) {
         jobs.declare(&self.uses, accesses);
-        if self.at_once {
+        if self.others.conflict() {
             accesses.complete_at_once();
+        }
+        // Functions of the job that run on the world's thread may use views and items that are `'static`.
+        if self.others == Others::Conflicting {
+            accesses.use_one_thread();
         }
     }
 

@@ -10,7 +10,7 @@ use ancho_burst::{CpuLevel, dispatch_as};
 use super::batch::{Divide, Pick, Rows};
 use super::data::{ChunkData, QueryData};
 use super::filter::QueryFilter;
-use super::view::Query;
+use super::view::{Others, Query};
 use super::walk::{Walk, succeed};
 use crate::entity::Entity;
 use crate::error::EntityError;
@@ -63,7 +63,11 @@ use crate::storage::OutOfMemory;
 pub unsafe trait ParallelData: QueryData {}
 
 /// Collects the rows of a walk, divides them into batches, and calls `function` for ranges of batches, on all threads. This thread
-/// makes all calls if there is one batch or one thread, or if no job can be scheduled.
+/// makes all calls if there is one batch or one thread, if no job can be scheduled, or if another view conflicts with a job of the
+/// query.
+///
+/// In the last case, code that `function` runs on this thread may use the other view or its items, while other threads would read or
+/// write the same enabled bits and versions.
 ///
 /// `function` is compiled for several CPU levels. It receives `user`, the function of the caller, whose type names the loop in
 /// profiles.
@@ -74,7 +78,7 @@ pub unsafe trait ParallelData: QueryData {}
 /// - the walk is used once
 #[track_caller]
 unsafe fn each_range<D: ParallelData, C: Sync>(
-    (jobs, walk): (&Jobs, &Walk<'_>),
+    (jobs, walk, others): (&Jobs, &Walk<'_>, Others),
     pick: Option<Pick<'_>>,
     divide: Divide,
     user: C,
@@ -91,7 +95,8 @@ unsafe fn each_range<D: ParallelData, C: Sync>(
         rows.prepare::<D>(divide)
     };
     let (rows, scheduler) = (&*rows, jobs.scheduler());
-    let done = (count > 1 && scheduler.thread_count() > 1).then(|| {
+    let in_parallel = count > 1 && !others.conflict() && scheduler.thread_count() > 1;
+    let done = in_parallel.then(|| {
         scheduler.named(type_name::<C>()).run_parallel(
             (),
             count,
@@ -117,7 +122,9 @@ impl<D: ParallelData, F: QueryFilter> Query<'_, D, F> {
     ///
     /// The function can borrow local variables, except for other views, which stay on their thread. The order of the calls is
     /// unspecified, so results must not depend on it. For example, a sum of floating-point numbers does. Inside of a job, this
-    /// thread makes all calls. For work that need not be done immediately, use [`schedule_parallel`](Self::schedule_parallel).
+    /// thread makes all calls. It also does if another view of the [split](crate::EntityManager::split) or the system writes enabled
+    /// bits or change versions that this query reads, or reads those that it writes. For work that need not be done immediately, use
+    /// [`schedule_parallel`](Self::schedule_parallel).
     ///
     /// # Panics
     ///
@@ -163,12 +170,13 @@ impl<D: ParallelData, F: QueryFilter> Query<'_, D, F> {
     pub fn for_each_parallel<'v>(&'v mut self, function: impl Fn(D::Item<'v>) + Sync) {
         let walk: Walk<'v> = self.walk();
         // SAFETY: the walk belongs to this query, which is borrowed mutably as long as items live. The walk is used once. Other
-        // views of the world are not `Sync`, so that no other thread uses them, and this thread waits. The items of other views are
-        // other data, and if there are other views, the chunks that this query can write are unshared. The rows are prepared for
-        // this data, each batch is opened once, and each row is visited once.
+        // views of the world are not `Sync`, so that only this thread uses them, and if one of them conflicts with a job of this
+        // query, this thread makes all calls. The items of other views are other data, and if there are other views, the chunks that
+        // this query can write are unshared. The rows are prepared for this data, each batch is opened once, and each row is visited
+        // once.
         succeed(unsafe {
             each_range::<D, _>(
-                (self.jobs(), &walk),
+                (self.jobs(), &walk, self.others),
                 None,
                 Divide::ROWS,
                 function,
@@ -230,12 +238,13 @@ impl<D: ParallelData, F: QueryFilter> Query<'_, D, F> {
     {
         let walk: Walk<'v> = self.walk();
         // SAFETY: the walk belongs to this query, which is borrowed mutably as long as slices live. The walk is used once. Other
-        // views of the world are not `Sync`, so that no other thread uses them, and this thread waits. The items of other views are
-        // other data, and if there are other views, the chunks that this query can write are unshared. The rows are prepared for
-        // this data, in whole chunks, each batch is opened once, and each row is visited once.
+        // views of the world are not `Sync`, so that only this thread uses them, and if one of them conflicts with a job of this
+        // query, this thread makes all calls. The items of other views are other data, and if there are other views, the chunks that
+        // this query can write are unshared. The rows are prepared for this data, in whole chunks, each batch is opened once, and
+        // each row is visited once.
         let done = unsafe {
             each_range::<D, _>(
-                (self.jobs(), &walk),
+                (self.jobs(), &walk, self.others),
                 Some(&mut pick),
                 Divide::SLICES,
                 function,

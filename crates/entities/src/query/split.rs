@@ -311,7 +311,7 @@ impl EntityManager {
     ///
     /// A query of a split can become a [job](Query::job). The job conflicts with another view of the split if one of them writes
     /// enabled bits or versions that the other reads. Scheduling then waits until the job is completed, because the view may be in
-    /// a loop.
+    /// a loop, and one thread runs the job.
     ///
     /// Two parts that write the same component of different entities:
     ///

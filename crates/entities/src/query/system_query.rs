@@ -84,7 +84,7 @@ impl SystemQuery {
             Meets::Nobody => Meets::Nobody,
             Meets::Writer(plan) => Meets::WriterOfSystem(Arc::new(plan.clone())),
             Meets::WriterOfSystem(plan) => Meets::WriterOfSystem(plan),
-            Meets::Others => Meets::Others,
+            Meets::Others | Meets::OthersOfSystem => Meets::OthersOfSystem,
         };
     }
 

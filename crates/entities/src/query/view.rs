@@ -97,20 +97,33 @@ pub struct Query<'w, D, F = ()> {
 }
 
 /// The other views that exist besides a query.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Others {
     /// No other view can write.
+    #[default]
     None,
     /// Other views can write, but none of them conflicts with a job of the query.
     Disjoint,
     /// Another view conflicts with a job of the query.
     Conflicting,
+    /// Another view of a system conflicts with a job of the query. The views of a system are not `'static`, so that no job can use
+    /// them or their items.
+    ConflictingInSystem,
 }
 
 impl Others {
-    /// Returns `Disjoint` or `Conflicting`, given the views that a job of the query conflicts with.
+    /// Returns the other views, given the views that a job of the query conflicts with.
     pub(super) fn met(meets: &Meets<'_>) -> Self {
-        if matches!(meets, Meets::Nobody) { Self::Disjoint } else { Self::Conflicting }
+        match meets {
+            Meets::Nobody => Self::Disjoint,
+            Meets::Writer(_) | Meets::Others => Self::Conflicting,
+            Meets::WriterOfSystem(_) | Meets::OthersOfSystem => Self::ConflictingInSystem,
+        }
+    }
+
+    /// Returns `true` if another view conflicts with a job of the query.
+    pub(super) fn conflict(self) -> bool {
+        matches!(self, Self::Conflicting | Self::ConflictingInSystem)
     }
 }
 

@@ -16,6 +16,8 @@ pub(crate) enum ParamAccess {
     Query { plan: Plan, is_lookup: bool },
     /// A resource, with the name of its type.
     Resource { ty: TypeId, name: &'static str, write: bool },
+    /// A non-send value, with the name of its type.
+    NonSend { ty: TypeId, name: &'static str, write: bool },
     /// Reserved entity ids, for commands that play right after the system (`at_once`) or at a command point.
     Ids { at_once: bool },
     /// The job scheduler.
@@ -153,6 +155,16 @@ fn refuse_conflict(left: &DeclaredParam, right: &DeclaredParam) -> Result<(), Pa
             }
             Ok(())
         }
+        (
+            ParamAccess::NonSend { ty, name, write },
+            ParamAccess::NonSend { ty: other, write: writes, .. },
+        ) => {
+            if ty == other && (*write || *writes) {
+                let what = format!("the non-send value `{name}`");
+                return Err(ParamConflict::of_others(left, right, &what));
+            }
+            Ok(())
+        }
         (one, other) => match one.conflicts_with(other).or_else(|| other.conflicts_with(one)) {
             Some(what) => Err(ParamConflict::of_others(left, right, what)),
             None => Ok(()),
@@ -254,6 +266,7 @@ pub(crate) enum AccessedData {
     /// The values and enabled bits of a component.
     Component(ComponentType),
     Resource(TypeId),
+    NonSend(TypeId),
     /// Reserved entity ids, and with them the playback order of commands.
     Ids,
 }
@@ -269,6 +282,10 @@ impl LatencyAccess<AccessedData> {
                     all.writes.push(AccessedData::Resource(*ty));
                 }
                 ParamAccess::Resource { ty, .. } => all.reads.push(AccessedData::Resource(*ty)),
+                ParamAccess::NonSend { ty, write: true, .. } => {
+                    all.writes.push(AccessedData::NonSend(*ty));
+                }
+                ParamAccess::NonSend { ty, .. } => all.reads.push(AccessedData::NonSend(*ty)),
                 ParamAccess::Ids { at_once: false } => all.writes.push(AccessedData::Ids),
                 // Struct systems are never reordered, so no system is moved past the struct system that is read.
                 ParamAccess::Systems => {}

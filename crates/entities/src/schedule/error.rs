@@ -7,7 +7,7 @@ use std::sync::Arc;
 use ancho_jobs::JobFailed;
 
 use super::order::OrderError;
-use crate::commands::CommandError;
+use crate::commands::{CommandError, PlaybackReport};
 use crate::debug_as_display::debug_as_display;
 use crate::error::EntityError;
 use crate::storage::OutOfMemory;
@@ -217,6 +217,27 @@ pub enum SystemFault {
         /// The name of the type of the resource.
         resource: &'static str,
     },
+    /// A0166: the world does not have a non-send value that the system's parameters need.
+    NoNonSend {
+        /// The name of the type of the value.
+        value: &'static str,
+        /// The name of the thread that inserted the value, if that thread has ended and dropped the value.
+        ended: Option<Arc<str>>,
+    },
+    /// A0167: a non-send value that the system's parameters need belongs to another thread.
+    OtherThread {
+        /// The name of the type of the value.
+        value: &'static str,
+        /// The name of the home thread.
+        home: Arc<str>,
+        /// The name of the thread that updated the world.
+        current: Arc<str>,
+    },
+    /// A0168: a guard of a non-send value that the system's parameters need was leaked.
+    LeakedNonSend {
+        /// The name of the type of the value.
+        value: &'static str,
+    },
     /// A0104: a [`Single`](crate::Single) matches no entity, or more than one.
     NotSingle {
         /// The name of the type of the parameter.
@@ -275,16 +296,52 @@ impl SystemFault {
         matches!(self, Self::SkippedCommands { .. })
     }
 
+    /// Returns the warning about skipped commands of a playback, if there are any.
+    pub(crate) fn skipped_commands(played: &Result<PlaybackReport, CommandError>) -> Option<Self> {
+        let report = match played {
+            Ok(report) => report,
+            Err(error) => error.report()?,
+        };
+        let count = report.skipped();
+        (count > 0).then(|| Self::SkippedCommands { count, first: report.first_skipped_in_words() })
+    }
+
     /// Tests whether the fault prevented the call of the system.
     pub(crate) fn is_before_run(&self) -> bool {
         matches!(
             self,
             Self::NoResource { .. }
+                | Self::NoNonSend { .. }
+                | Self::OtherThread { .. }
+                | Self::LeakedNonSend { .. }
                 | Self::NotSingle { .. }
                 | Self::NoData { .. }
                 | Self::NoPoint { .. }
                 | Self::Memory(_)
         )
+    }
+
+    /// Returns the message of a fault about a non-send value. `refused` says what was not done.
+    pub(crate) fn non_send_message(&self, refused: &str) -> Option<String> {
+        Some(match self {
+            Self::NoNonSend { value, ended: None } => format!(
+                "A0166: {refused}, because the world has no non-send value `{value}`; insert it with \
+                 `insert_non_send`, or handle its absence with an `Option`"
+            ),
+            Self::NoNonSend { value, ended: Some(home) } => format!(
+                "A0166: {refused}, because the home thread `{home}` of the non-send value `{value}` has ended and \
+                 dropped the value; insert it on a thread that lives as long as the world"
+            ),
+            Self::OtherThread { value, home, current } => format!(
+                "A0167: {refused}, because the non-send value `{value}` belongs to thread `{home}`, and this is \
+                 thread `{current}`; use the world on thread `{home}`, or insert the value on this thread"
+            ),
+            Self::LeakedNonSend { value } => format!(
+                "A0168: {refused}, because a guard of the non-send value `{value}` was leaked; drop each `NonSend` \
+                 and `NonSendMut`, and insert the value again"
+            ),
+            _ => return None,
+        })
     }
 }
 
@@ -376,6 +433,38 @@ impl UpdateError {
     /// does not return warnings.
     ///
     /// The only warning is [`SkippedCommands`](SystemFault::SkippedCommands).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::mpsc;
+    ///
+    /// use ancho_entities::{CommandsAt, Component, EndSimulation, Entity, Query, With, World};
+    ///
+    /// #[derive(Component)]
+    /// struct Tree;
+    ///
+    /// #[derive(Component)]
+    /// struct Burning;
+    ///
+    /// fn fell(trees: Query<Entity, With<Tree>>, mut commands: CommandsAt<EndSimulation>) {
+    ///     commands.commands().despawn(trees.iter().next().unwrap());
+    /// }
+    ///
+    /// fn ignite(trees: Query<Entity, With<Tree>>, mut commands: CommandsAt<EndSimulation>) {
+    ///     trees.iter().for_each(|tree| commands.commands().add(tree, Burning));
+    /// }
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn_batch([Tree, Tree, Tree]);
+    /// world.add_system(fell);
+    /// world.add_system(ignite);
+    /// let (sender, warnings) = mpsc::channel();
+    /// world.set_error_handler(move |error| sender.send(error.is_warning()).unwrap());
+    /// assert!(world.try_update(0.1).is_ok());
+    /// assert_eq!(world.query::<&Burning>().count(), 2);
+    /// assert_eq!(warnings.recv(), Ok(true));
+    /// ```
     pub fn is_warning(&self) -> bool {
         self.fault.is_warning()
     }
@@ -396,6 +485,12 @@ impl fmt::Display for UpdateError {
                 "A0103: system `{system}` was not run, because the world has no resource `{resource}`; insert it with \
                  `insert_resource`, or take an `Option` of it"
             ),
+            SystemFault::NoNonSend { .. }
+            | SystemFault::OtherThread { .. }
+            | SystemFault::LeakedNonSend { .. } => {
+                let refused = format!("system `{system}` was not run");
+                f.write_str(&fault.non_send_message(&refused).unwrap_or_default())
+            }
             SystemFault::NotSingle { query, found: 0 } => write!(
                 f,
                 "A0104: system `{system}` was not run, because `{query}` matches no entity; make it wait with \

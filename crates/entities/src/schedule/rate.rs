@@ -67,7 +67,7 @@ pub trait RateManager: Send {
 pub struct RateTurn {
     /// The time of the enclosing group.
     pub time: Time,
-    /// The maximum time step of an update of the world, in seconds.
+    /// The maximum delta time of an update of the world in seconds, or infinity.
     pub maximum_delta: f64,
     /// The number of updates of the group in this turn so far.
     pub updates: u32,
@@ -75,6 +75,9 @@ pub struct RateTurn {
 
 /// The range of time steps, in seconds. Other time steps are clamped.
 const TIMESTEPS: std::ops::RangeInclusive<f64> = 0.0001..=10.0;
+
+/// The seconds that a late group catches up in one turn, if the world has no maximum delta time.
+const CATCH_UP_LIMIT: f64 = 1.0 / 3.0;
 
 fn clamp_timestep(seconds: f64) -> Result<f64, TimeError> {
     if !(seconds.is_finite() && seconds > 0.0) {
@@ -159,10 +162,14 @@ impl RateManager for FixedRateSimple {
 
 /// Rate manager with a fixed time step, and as many updates of the group as fit into the world's time.
 ///
-/// The first update is at time zero, and each later update is one step after the one before. An update runs as soon as the
-/// world's time reaches it: none in a fast update of the world, several in a slow one. After a long pause, the group catches up
-/// gradually: an update of the world has at most as many group updates as fit into its maximum time step. This is Unity's
-/// `FixedRateCatchUpManager`.
+/// The first update is at time zero, and each later update is one step after the one before. An update runs as soon as the world's
+/// time reaches it: none in a fast update of the world, several in a slow one. This is
+/// Unity's `FixedRateCatchUpManager`.
+///
+/// If the group is late, because it was disabled or the time was [set](crate::World::set_time), it catches up gradually. An update of
+/// the world has at most as many group updates as fit into the world's [maximum delta
+/// time](crate::World::set_maximum_delta). If there is no maximum, the limit is the delta time of the update or a third of a second,
+/// whichever is longer.
 ///
 /// # Examples
 ///
@@ -231,10 +238,22 @@ impl FixedRateCatchUp {
     }
 }
 
+impl FixedRateCatchUp {
+    /// Returns the seconds by which the group can advance in one turn.
+    fn catch_up_limit(&self, turn: RateTurn) -> f64 {
+        if turn.maximum_delta.is_finite() {
+            return turn.maximum_delta.max(self.timestep);
+        }
+        // The last update of the group may have been up to one step before the last update of the world. A second step makes
+        // rounding irrelevant.
+        CATCH_UP_LIMIT.max(turn.time.delta_f64() + 2.0 * self.timestep)
+    }
+}
+
 impl RateManager for FixedRateCatchUp {
     fn next_update(&mut self, turn: RateTurn) -> Option<Time> {
         if turn.updates == 0 {
-            self.limit = self.last + turn.maximum_delta.max(self.timestep);
+            self.limit = self.last + self.catch_up_limit(turn);
         }
         if self.started {
             // Compares the sum, not the difference: a world that is updated by exactly one step adds the same numbers in the same

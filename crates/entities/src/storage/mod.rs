@@ -47,7 +47,9 @@ pub(crate) use chunk::{Chunk, NOWHERE};
 pub(crate) use chunk_layout::DoesNotFit;
 pub(crate) use chunks::{Chunks, StableVec};
 pub(crate) use enabled::EnabledMasks;
-pub(crate) use entity_table::{EntityTable, Location, NextIds, PageView, SlotMut, SlotView};
+pub(crate) use entity_table::{
+    EntityTable, Location, NextIds, PageView, SlotMut, SlotView, next_version,
+};
 pub(crate) use fork::unshare;
 pub(crate) use import::{ImportPlan, ImportStep, ImportTarget};
 pub(crate) use inline_vec::{InlineIndices, InlineVec};

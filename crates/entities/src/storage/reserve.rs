@@ -213,26 +213,29 @@ impl<'s> ReservedRows<'s> {
 
 impl Drop for ReservedRows<'_> {
     fn drop(&mut self) {
-        let mut retired = Vec::new();
-        if !self.is_kept {
-            self.filled.clear();
-            for run in &self.runs[..self.named] {
-                let ids = self.storage.chunks[run.chunk].new_ids(run.first, run.rows);
-                // SAFETY: the entity table has written these ids.
-                self.storage.table.free_rows(unsafe { ids.assume_init_ref() });
-            }
-            for run in self.runs.drain(..).rev() {
-                // A chunk that was opened for the reservation may have several runs. One of them begins at 0.
-                if run.first == 0 && self.storage.chunks[run.chunk].len == 0 {
-                    retired.push(self.storage.close_chunk(run.chunk).into_parts());
-                }
-            }
-            self.storage.forget_groups(&mut self.groups);
+        let (mut groups, filled) = (mem::take(&mut self.groups), mem::take(&mut self.filled));
+        if self.is_kept {
+            self.storage.reserve_scratch = (groups, filled);
+            return;
         }
-        let lists = (mem::take(&mut self.groups), mem::take(&mut self.filled));
-        self.storage.reserve_scratch = lists;
-        // Chunk components and shared values are dropped last, because that runs user code.
-        let _unused = (!self.is_kept).then(|| self.storage.shared.take_unused());
+        for run in &self.runs[..self.named] {
+            let ids = self.storage.chunks[run.chunk].new_ids(run.first, run.rows);
+            // SAFETY: the entity table has written these ids.
+            self.storage.table.free_rows(unsafe { ids.assume_init_ref() });
+        }
+        let mut retired = Vec::new();
+        for run in self.runs.drain(..).rev() {
+            // A chunk that was opened for the reservation may have several runs. One of them begins at 0.
+            if run.first == 0 && self.storage.chunks[run.chunk].len == 0 {
+                retired.push(self.storage.close_chunk(run.chunk).into_parts());
+            }
+        }
+        self.storage.forget_groups(&mut groups);
+        self.storage.reserve_scratch = (groups, Vec::new());
+        // Values, chunk components and shared values are dropped last, because that runs user code, which may panic. The values are
+        // dropped first, because they are in the memory of the removed chunks.
+        let _unused = self.storage.shared.take_unused();
+        drop(filled);
         drop(retired);
     }
 }

@@ -55,9 +55,9 @@ use crate::world::ErasedSystem;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a system",
     label = "neither a function with system parameters, nor a system, a group or a command point",
-    note = "parameters of a function are `Query`, `Lookup`, `Single`, `Res`, `ResMut`, `Time`, `Commands`, \
-            `CommandsAt`, `Local`, `UpdateAllocator`, `SystemData`, `ParamSet`, `&EntityManager`, `&mut \
-            EntityManager`, `&mut World` and tuples of them, up to 16; the value of a `Local` is `Default` and `Send`",
+    note = "parameters of a function are `Query`, `Lookup`, `Single`, `Res`, `ResMut`, `NonSend`, `NonSendMut`, \
+            `Time`, `Commands`, `CommandsAt`, `Local`, `UpdateAllocator`, `SystemData`, `ParamSet`, `&EntityManager`, \
+            `&mut EntityManager`, `&mut World` and tuples of them, up to 16; the value of a `Local` is `Default` and `Send`",
     note = "a function returns nothing, or a `Result<(), E>` whose error can be displayed",
     note = "a struct implements `System`, a group `SystemGroup`, a point `CommandPoint`"
 )]

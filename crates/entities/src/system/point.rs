@@ -19,9 +19,10 @@ use crate::world::{Record, World};
 ///
 /// A point is added like a system. Systems record commands for it with [`CommandsAt`](crate::CommandsAt) and
 /// [`World::commands_at`](crate::World::commands_at). The point waits for the recording jobs only, then plays the buffers in the
-/// order in which they were created. If a recording job panics, its commands are dropped, and the point reports the panic
-/// (A0107). If playing a buffer fails, the other buffers are still played, and one error names the recording systems. A
-/// [disabled](EntityCommandBuffer::set_should_play) buffer is skipped. This is Unity's `EntityCommandBufferSystem`.
+/// order in which they were created. If a recording job panics, its commands are dropped, and the point reports the panic (A0107).
+/// If commands of a buffer fail, the other buffers are still played, and one error names the recording systems. Commands for
+/// despawned entities are skipped, with a [warning](crate::UpdateError::is_warning) for the recording system. A
+/// [disabled](EntityCommandBuffer::set_should_play) buffer is skipped. Unity's `EntityCommandBufferSystem`.
 ///
 /// Each built-in [group](crate::SystemGroup) has a point at its beginning and its end, except that
 /// [`Presentation`](crate::Presentation) has none at its end. Other groups have the points that are added to them.
@@ -255,9 +256,16 @@ impl World {
             self.complete_recording(&buffer, recorder);
             let entities = &mut self.entities;
             match catch_unwind(AssertUnwindSafe(|| entities.play(&mut buffer))) {
-                Ok(Ok(())) => {}
-                Ok(Err(error)) => {
-                    failed.push((Arc::clone(&name), error.of_system().to_string()));
+                Ok(played) => {
+                    if let Some(skipped) = SystemFault::skipped_commands(&played) {
+                        match recorder.filter(|&id| self.systems.slot(id).is_some()) {
+                            Some(id) => self.systems.fail(id, skipped),
+                            None => self.systems.fail_as(Arc::clone(&name), skipped),
+                        }
+                    }
+                    if let Err(error) = played {
+                        failed.push((Arc::clone(&name), error.of_system().to_string()));
+                    }
                 }
                 Err(payload) => failed.push((Arc::clone(&name), panic_error(payload))),
             }

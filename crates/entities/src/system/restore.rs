@@ -30,7 +30,7 @@ impl World {
     ///
     /// Other data is not part of a fork, and does not change:
     ///
-    /// - **Resources**, and the state of systems: their fields and each [`Local`](crate::Local). Store data that a replay depends
+    /// - **Resources**, non-send values, and the state of systems: their fields and each [`Local`](crate::Local). Store data that a replay depends
     ///   on in components, or reset it in the program.
     /// - **Time**: keep [`time`](Self::time) with the snapshot, and set it with [`set_time`](Self::set_time). A group with a rate,
     ///   such as [`FixedStep`](crate::FixedStep), continues after its last step. To reset it, call [`set_rate`](Self::set_rate)

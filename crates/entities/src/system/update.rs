@@ -21,7 +21,8 @@ mod tests;
 const MANY_JOBS: usize = 1024;
 
 impl World {
-    /// Updates all systems once. `seconds` is the time since the last update.
+    /// Updates all systems once. `seconds` is the time since the last update. The world's time advances by exactly that, unless a
+    /// [maximum](Self::set_maximum_delta) is set.
     ///
     /// Jobs of the last update are completed first. Then the groups run, each with its systems in order. Jobs that a system
     /// schedules start when it returns, and run in the background.

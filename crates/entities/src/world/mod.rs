@@ -1,7 +1,9 @@
 //! Worlds, their settings, their clocks and their update memory.
 
+mod non_send;
 mod resources;
 mod systems;
+mod thread_bound;
 mod transaction;
 
 use std::cell::OnceCell;
@@ -11,6 +13,8 @@ use std::ops::{Deref, DerefMut};
 
 use ancho_collections::{Allocator, RewindableAllocator};
 use ancho_jobs::JobPool;
+pub(crate) use non_send::NonSendValues;
+pub use non_send::{NonSend, NonSendMut};
 use resources::Resources;
 pub(crate) use systems::{
     Children, ErasedSystem, Flags, Outcome, Profile, Record, SystemSlot, Systems, no_such,
@@ -18,7 +22,7 @@ pub(crate) use systems::{
 pub use systems::{Moment, SystemKind};
 pub use transaction::ExclusiveEntityTransaction;
 
-use crate::commands::{CommandError, EntityCommandBuffer};
+use crate::commands::{CommandError, EntityCommandBuffer, PlaybackReport};
 use crate::error::EntityError;
 use crate::manager::EntityManager;
 use crate::storage::{ChunkArena, StorageSettings};
@@ -29,7 +33,8 @@ use crate::time::{Time, TimeError, TimeStack};
 /// A world derefs to its [`EntityManager`], which has the methods for entities and queries. The methods of `World` itself are for
 /// systems, resources, singletons, time, forks and transactions.
 ///
-/// A world can be sent to another thread, and is used by one thread at a time.
+/// A world can be sent to another thread, and is used by one thread at a time. Values that are not `Send` stay on their thread:
+/// see [`insert_non_send`](Self::insert_non_send).
 ///
 /// Dropping a world completes its jobs. Then the running systems stop, in the order in which they were added, and all systems are
 /// destroyed in the opposite order.
@@ -77,6 +82,7 @@ pub struct World {
     pub(crate) entities: EntityManager,
     pub(crate) systems: Systems,
     pub(crate) resources: Resources,
+    pub(crate) non_send: NonSendValues,
     pub(crate) time: TimeStack,
     pub(crate) memory: UpdateMemory,
 }
@@ -119,8 +125,9 @@ impl World {
     /// Creates a world with the given entities, without systems and resources.
     fn with_entities(name: String, settings: WorldSettings, entities: EntityManager) -> Self {
         let (systems, resources) = (Systems::new(), Resources::default());
+        let non_send = NonSendValues::default();
         let (time, memory) = (TimeStack::new(), UpdateMemory::default());
-        Self { name, settings, entities, systems, resources, time, memory }
+        Self { name, settings, entities, systems, resources, non_send, time, memory }
     }
 
     /// Returns the name of the world, which messages and tools show.
@@ -233,7 +240,10 @@ impl World {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[track_caller]
-    pub fn play(&mut self, buffer: &mut EntityCommandBuffer) -> Result<(), CommandError> {
+    pub fn play(
+        &mut self,
+        buffer: &mut EntityCommandBuffer,
+    ) -> Result<PlaybackReport, CommandError> {
         let played = self.entities.play(buffer);
         played.map_err(|error| error.played_by(&format!("world `{}`", self.name)))
     }
@@ -379,17 +389,20 @@ impl World {
         self.time.pop()
     }
 
-    /// Returns the maximum delta time of an update in seconds. The default is a third of a second. See
+    /// Returns the maximum delta time of an update in seconds. The default is infinity: there is no maximum. See
     /// [`set_maximum_delta`](Self::set_maximum_delta).
     pub fn maximum_delta(&self) -> f64 {
         self.time.maximum_delta()
     }
 
-    /// Sets the maximum delta time of an update in seconds.
+    /// Sets the maximum delta time of an update in seconds. A longer update advances the time by the maximum only.
+    ///
+    /// Set a maximum in programs that measure the time between updates. Otherwise one long pause, such as a dragged window, becomes
+    /// one long step. `f64::INFINITY` removes the maximum. Unity's default is a third of a second.
     ///
     /// # Errors
     ///
-    /// Returns A0120 if `seconds` is not a finite number above zero.
+    /// Returns A0120 if `seconds` is not a number above zero.
     ///
     /// # Examples
     ///
@@ -397,6 +410,8 @@ impl World {
     /// use ancho_entities::World;
     ///
     /// let mut world = World::new("Simulation");
+    /// world.update(5.0);
+    /// assert_eq!(world.time().delta(), 5.0);
     /// world.set_maximum_delta(0.125)?;
     /// // The window was dragged for five seconds.
     /// world.update(5.0);

@@ -498,6 +498,9 @@ impl Systems {
     /// Records a fault of a world, or of a system that is not in its slot any more.
     #[cold]
     pub(crate) fn fail_as(&mut self, name: Arc<str>, fault: SystemFault) {
+        if self.joins_earlier_warning(&name, &fault) {
+            return;
+        }
         let mut error = UpdateError::new(name, fault);
         self.world_errors.get_or_insert_default().count(&mut error);
         self.errors.push(error);

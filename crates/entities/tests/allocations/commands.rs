@@ -679,6 +679,7 @@ pub(crate) fn frames_of_commands_allocate_nothing_but_what_values_are_made_of() 
         }
     }
     ask_dynamic_queries_again(&mut wrong);
+    skip_commands(&mut wrong);
     for (name, change) in BY_QUERY {
         let (mut world, _) = world(0);
         let counts = count_frames(|| change(&mut world), 1, 0);
@@ -687,6 +688,40 @@ pub(crate) fn frames_of_commands_allocate_nothing_but_what_values_are_made_of() 
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// Checks that only the first skipped command of a playback allocates.
+fn skip_commands(wrong: &mut Vec<String>) {
+    for alternates in [false, true] {
+        let [few, many] = [1, 200].map(|skipped| {
+            let (mut world, old) = world(0);
+            let dead: Vec<_> = world.spawn_many(Position(1.0), skipped).collect();
+            world.batch(&dead).despawn().unwrap();
+            let mut buffer = EntityCommandBuffer::new();
+            let counts = count_frames(
+                || {
+                    let commands = buffer.commands().unwrap();
+                    for &entity in &dead {
+                        commands.set(entity, Position(2.0));
+                        if alternates {
+                            commands.set(old.all[0], Target(entity));
+                            commands.add(entity, Brief);
+                        }
+                        commands.instantiate(entity);
+                    }
+                    commands.batch(&dead).set(Position(3.0));
+                    assert!(world.play(&mut buffer).unwrap().skipped() >= 3 * skipped);
+                    buffer.clear().unwrap();
+                },
+                3,
+                0,
+            );
+            counts.last().copied()
+        });
+        if few != many {
+            wrong.push(format!("one skipped command: {few:?}, 200 skipped commands: {many:?}"));
+        }
+    }
 }
 
 /// Checks that recording a dynamic query copies its lists, and that playing it again allocates nothing.
@@ -698,7 +733,7 @@ fn ask_dynamic_queries_again(wrong: &mut Vec<String>) {
     commands.batch(&found).add(Brief);
     commands.batch(&found).remove::<Brief>();
     commands.batch(Linked(old.all[0]).matching(&found)).set(Position(3.0));
-    let counts = count_frames(|| world.play(&mut kept).unwrap(), 1, 0);
+    let counts = count_frames(|| _ = world.play(&mut kept).unwrap(), 1, 0);
     if counts != [0] {
         wrong.push(format!("dynamic queries, played again: {counts:?}"));
     }

@@ -2,13 +2,13 @@
 
 use std::sync::atomic::Ordering;
 
-use ancho_collections::{Allocator, FixedState};
+use ancho_collections::{Allocator, FixedState, NativeList};
 use ancho_entities::{
     Changed, Commands, CommandsAt, Component, EndFixedStep, EndSimulation, Entity, FixedStep,
-    IntoSystem, Local, Lookup, ParamSet, Query, QueryDescriptor, Res, ResMut, Single, System,
-    SystemResult, Time, UpdateAllocator, With, World, WorldSettings,
+    IntoSystem, Local, Lookup, NonSend, NonSendMut, ParamSet, Query, QueryDescriptor, Res, ResMut,
+    Single, System, SystemResult, Time, UpdateAllocator, With, World, WorldSettings,
 };
-use ancho_jobs::JobPool;
+use ancho_jobs::{JobPool, JobScheduler};
 
 use crate::counting_allocator::ALLOCATIONS;
 
@@ -106,6 +106,21 @@ fn memory(memory: UpdateAllocator, mut last: Local<Option<Numbers>>) {
 
 type Numbers = hashbrown::HashSet<u32, FixedState, Allocator>;
 
+fn non_send(mut number: NonSendMut<u32>, text: Option<NonSend<&str>>) {
+    *number += text.map_or(0, |text| text.len() as u32);
+}
+
+fn fill(mut list: ResMut<NativeList<f32>>, jobs: &JobScheduler) -> SystemResult {
+    list.wait_mut(jobs)?.clear();
+    _ = jobs.named("fill").schedule(&[], list.write(), |list| list.push(1.0))?;
+    Ok(())
+}
+
+fn read(list: Res<NativeList<f32>>, jobs: &JobScheduler) -> SystemResult {
+    assert!(!list.wait(jobs)?.is_empty());
+    Ok(())
+}
+
 fn world(workers: usize) -> World {
     let pool = JobPool::builder().workers(workers).build().unwrap();
     let mut world = World::with_settings("test", WorldSettings::new().job_pool(&pool));
@@ -116,6 +131,12 @@ fn world(workers: usize) -> World {
     world.spawn(A(0.0));
     world.insert_resource(1_u32);
     world.insert_resource(0.0_f64);
+    world.insert_non_send(1_u32);
+    world.insert_non_send("text");
+    world.insert_resource(NativeList::<f32>::new());
+    world.add_system(non_send);
+    world.add_system(fill);
+    world.add_system(read);
     world.add_system(Struct::default());
     world.add_system(jobs);
     world.add_system(commands);

@@ -128,8 +128,8 @@ fn a_buffer_is_played_once_unless_it_is_reusable() {
 }
 
 #[test]
-fn the_first_command_that_fails_stops_the_buffer() {
-    let mut world = world();
+fn the_first_command_that_fails_stops_the_buffer_in_a_strict_world() {
+    let mut world = strict_world();
     let (stone, orc) = (world.spawn(A(1)), world.spawn(A(2)));
     let count = Arc::new(());
     let mut buffer = EntityCommandBuffer::new().named("fight");
@@ -140,10 +140,10 @@ fn the_first_command_that_fails_stops_the_buffer() {
     let late = commands.spawn(Owned(count.clone()));
     commands.despawn(stone);
     let error = world.play(&mut buffer).unwrap_err();
-    let CommandError::Stopped(stopped) = &error else { panic!("{error}") };
-    assert_eq!(stopped.number(), 3);
+    let CommandError::Failed(report) = &error else { panic!("{error}") };
+    assert_eq!((report.failed(), report.skipped(), report.failures()[0].number()), (1, 0, 3));
     assert!(matches!(
-        stopped.fault(),
+        report.failures()[0].fault(),
         CommandFault::Entity(EntityError::MissingComponent { entity, .. }) if entity == stone
     ));
     assert!(world.exists(buffer.resolve(early).unwrap()) && !world.exists(orc));

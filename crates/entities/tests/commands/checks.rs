@@ -21,14 +21,15 @@ fn a_check_finds_targets_that_are_not_there_and_changes_nothing() {
     commands.set(old, A(3));
     world.check_commands(&buffer).unwrap();
     buffer.commands().unwrap().set(dead, A(4));
-    let said = stopped(world.check_commands(&buffer));
+    let said = first_failure(world.check_commands(&buffer));
     assert_eq!(said.number(), 4);
     let CommandFault::Entity(EntityError::NoSuchEntity { entity, .. }) = said.fault() else {
         panic!("{said}");
     };
     assert_eq!((entity, world.state_hash()), (dead, before));
-    // The check changes nothing, and the buffer can be played.
-    assert_eq!(stopped(world.play(&mut buffer)).number(), 4);
+    // The check changes nothing, and the buffer can be played, which skips the command.
+    let report = world.play(&mut buffer).unwrap();
+    assert_eq!((report.skipped(), report.first_skipped().unwrap().number()), (1, 4));
     assert_eq!(world.get(old), Ok(&A(3)));
 }
 
@@ -42,7 +43,7 @@ fn a_check_minds_prefabs_and_playback_does_not() {
     commands.set(copy, A(2));
     world.check_commands(&buffer).unwrap();
     buffer.commands().unwrap().set(prefab, A(3));
-    let said = stopped(world.check_commands(&buffer));
+    let said = first_failure(world.check_commands(&buffer));
     assert_eq!((said.number(), said.fault()), (3, CommandFault::TouchesPrefab { entity: prefab }));
     world.play(&mut buffer).unwrap();
     assert_eq!(world.get(prefab), Ok(&A(3)));
@@ -54,7 +55,7 @@ fn a_check_finds_placeholders_of_others() {
     let placeholder = foreign();
     let mut buffer = EntityCommandBuffer::new();
     buffer.commands().unwrap().despawn(placeholder);
-    let said = stopped(world.check_commands(&buffer));
+    let said = first_failure(world.check_commands(&buffer));
     assert_eq!(said.fault(), CommandFault::ForeignPlaceholder { placeholder });
 }
 
@@ -132,7 +133,7 @@ fn a_command_is_called_the_same_in_the_trace_and_in_the_error() {
     commands.spawn(A(1));
     commands.add(Entity::NULL, (A(1), Buffer::<Item>::new()));
     let line = buffer.trace().lines().nth(1).unwrap().to_owned();
-    let stopped = stopped(world.play(&mut buffer));
+    let stopped = first_failure(world.play(&mut buffer));
     assert_eq!(line, format!("2: {}", stopped.command()));
 }
 
@@ -150,9 +151,10 @@ fn a_check_respects_enabled_state_and_group_roots() {
         world.despawn(dead).unwrap();
         let mut buffer = EntityCommandBuffer::new();
         record(buffer.commands().unwrap(), dead);
-        let checked = stopped(world.check_commands(&buffer));
-        let played = stopped(world.play(&mut buffer));
-        assert_eq!((checked.number(), checked.fault()), (1, played.fault()));
+        let checked = first_failure(world.check_commands(&buffer));
+        let report = world.play(&mut buffer).unwrap();
+        let skipped = report.first_skipped().unwrap();
+        assert_eq!((checked.number(), checked.fault()), (1, skipped.fault()));
     }
 }
 
@@ -249,7 +251,7 @@ fn a_check_reports_targets_that_an_earlier_command_despawns() {
         record(commands, old);
         commands.remove::<A>(old);
         commands.batch(&[other, old]).set(A(3));
-        let said = stopped(world.check_commands(&buffer));
+        let said = first_failure(world.check_commands(&buffer));
         assert_eq!(said.number(), 4);
         assert!(matches!(said.fault(), CommandFault::Entity(EntityError::NoSuchEntity { .. })));
     }
@@ -286,7 +288,7 @@ fn a0151_a_check_in_a_strict_world_refuses_commands_that_make_prefabs() {
         record(buffer.commands().unwrap(), entity, archetypes);
         let checked = world.check_commands(&buffer);
         if strict && makes {
-            let said = stopped(checked);
+            let said = first_failure(checked);
             assert_eq!((said.number(), said.fault()), (1, CommandFault::CreatesPrefab));
             let message = said.to_string();
             assert!(

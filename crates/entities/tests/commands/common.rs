@@ -1,11 +1,12 @@
 //! Components of every kind, and helpers of the tests.
 
+use std::fmt::Debug;
 use std::sync::atomic::{AtomicIsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use ancho_entities::{
     CommandError, CommandFault, CommandRecorder, Component, Entity, EntityCommandBuffer,
-    ManagedComponent, PlaybackStopped, SharedComponent, World,
+    ManagedComponent, SharedComponent, UnappliedCommand, World, WorldSettings,
 };
 
 pub(crate) use crate::fixtures::*;
@@ -117,26 +118,31 @@ pub(crate) fn play(
 ) -> Result<EntityCommandBuffer, CommandError> {
     let mut buffer = EntityCommandBuffer::new();
     record(buffer.commands().unwrap());
-    world.play(&mut buffer).map(|()| buffer)
+    world.play(&mut buffer).map(|_| buffer)
 }
 
-/// Returns the error of the command that stopped a buffer.
+/// Creates a strict world.
+pub(crate) fn strict_world() -> Checked {
+    Checked(World::with_settings("Simulation", WorldSettings::new().strict(true)))
+}
+
+/// Returns the first command that failed.
 #[track_caller]
-pub(crate) fn stopped(played: Result<(), CommandError>) -> PlaybackStopped {
+pub(crate) fn first_failure<T: Debug>(played: Result<T, CommandError>) -> UnappliedCommand {
     match played {
-        Err(CommandError::Stopped(stopped)) => *stopped,
-        other => panic!("was not stopped: {other:?}"),
+        Err(CommandError::Failed(report)) => report.failures()[0].clone(),
+        other => panic!("no command failed: {other:?}"),
     }
 }
 
-/// Records commands, plays them, and returns the number of the command that fails and its error.
+/// Records commands, plays them, and returns the number of the first command that fails and its error.
 #[track_caller]
 pub(crate) fn fails(
     world: &mut World,
     record: impl FnOnce(&mut CommandRecorder),
 ) -> (usize, CommandFault) {
-    let stopped = stopped(play(world, record).map(|_| ()));
-    (stopped.number(), stopped.fault())
+    let failed = first_failure(play(world, record));
+    (failed.number(), failed.fault())
 }
 
 /// Returns a placeholder of another buffer.
@@ -149,11 +155,12 @@ pub(crate) fn items(world: &Checked, entity: Entity) -> Vec<u32> {
     world.buffer::<Item>(entity).unwrap().iter().map(|item| item.0).collect()
 }
 
-/// Checks the message that stops a named buffer; `AT` stands for the location of playback.
+/// Checks the message of a buffer with commands that fail; `AT` stands for the location of playback.
 #[track_caller]
 pub(crate) fn reads(world: &mut World, mut buffer: EntityCommandBuffer, message: &str) {
     let label = buffer.label().to_string();
-    let CommandError::Stopped(stopped) = world.play(&mut buffer).unwrap_err() else { panic!() };
-    let message = message.replace("BUFFER", &label).replace("AT", &stopped.at().to_string());
-    assert_eq!(CommandError::Stopped(stopped).to_string(), message);
+    let error = world.play(&mut buffer).unwrap_err();
+    let at = error.report().unwrap().at().to_string();
+    let message = message.replace("BUFFER", &label).replace("AT", &at);
+    assert_eq!(error.to_string(), message);
 }

@@ -26,5 +26,6 @@ mod policy;
 mod runs_of_one_kind;
 mod shared_values;
 mod single_commands;
+mod skipped;
 mod steps;
 mod targets;

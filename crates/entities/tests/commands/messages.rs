@@ -28,9 +28,73 @@ fn a0078_names_buffer_world_place_command_and_reason() {
     reads(
         &mut world,
         buffer,
+        "A0078: BUFFER, played in world `Simulation` at AT, failed at command 2 of 3, `set `game::A` of 0v1`; the other commands were applied: A0051: entity 0v1 has no `game::A`; add it first, \
+         or check with `has`",
+    );
+}
+
+#[test]
+fn a0078_of_several_commands_describes_the_first_and_counts_the_others() {
+    let mut world = world();
+    let (stone, dead) = (world.spawn(()), world.spawn(()));
+    world.despawn(dead).unwrap();
+    let mut buffer = EntityCommandBuffer::new().named("fight");
+    let commands = buffer.commands().unwrap();
+    commands.set(stone, A(1));
+    commands.set(Entity::NULL, A(1));
+    commands.set(dead, A(1));
+    (0..5).for_each(|at| commands.set(stone, A(at)));
+    commands.spawn(A(1));
+    let fault = "A0051: entity 0v1 has no `game::A`; add it first, or check with `has`";
+    reads(
+        &mut world,
+        buffer,
+        &format!(
+            "A0078: BUFFER, played in world `Simulation` at AT, failed at 7 of 9 commands; the other commands were applied, \
+             except 1 for entities that no longer exist:\n  command 1, `set `game::A` of 0v1`: {fault}\n  command 2, `set \
+             `game::A` of null`: A0050: the null entity never exists; check for a reference that was never set\n  command 4, \
+             `set `game::A` of 0v1`: {fault}\n  command 5, `set `game::A` of 0v1`: {fault}\n  command 6, `set `game::A` of \
+             0v1`: {fault}\n  and 2 more"
+        ),
+    );
+}
+
+#[test]
+fn a0078_in_a_strict_world_says_that_playback_stopped() {
+    let mut world = strict_world();
+    let stone = world.spawn(());
+    let mut buffer = EntityCommandBuffer::new().named("fight");
+    let commands = buffer.commands().unwrap();
+    commands.spawn(A(1));
+    commands.set(stone, A(1));
+    commands.spawn(A(1));
+    reads(
+        &mut world,
+        buffer,
         "A0078: BUFFER, played in world `Simulation` at AT, failed at command 2 of 3, `set `game::A` of 0v1`; the \
          commands before it were applied, those after it were not: A0051: entity 0v1 has no `game::A`; add it first, \
          or check with `has`",
+    );
+    assert_eq!(world.entity_count(), 2);
+}
+
+#[test]
+fn a0160_a_report_of_skipped_commands() {
+    let mut world = world();
+    let dead = world.spawn(());
+    world.despawn(dead).unwrap();
+    let mut buffer = EntityCommandBuffer::new().named("fire");
+    let commands = buffer.commands().unwrap();
+    commands.batch(&[dead]).add(Tag);
+    commands.add(dead, Tag);
+    let report = world.play(&mut buffer).unwrap();
+    let (label, at) = (report.buffer(), report.at());
+    assert_eq!(
+        report.to_string(),
+        format!(
+            "A0160: 2 of 2 commands of {label}, played at {at}, were skipped, because their entities no longer exist; the \
+             first is `add `game::Tag` to 1 entities` for 0v1; check entities with `exists` before commands are recorded"
+        )
     );
 }
 
@@ -40,8 +104,9 @@ fn a0078_names_the_place_of_the_call_of_play() {
     let mut buffer = EntityCommandBuffer::new();
     buffer.commands().unwrap().set(Entity::NULL, A(1));
     let (played, at) = (world.play(&mut buffer), here());
-    let stopped = stopped(played);
-    assert_eq!((stopped.at().file(), stopped.at().line()), (at.file(), at.line()));
+    let error = played.unwrap_err();
+    let played_at = error.report().unwrap().at();
+    assert_eq!((played_at.file(), played_at.line()), (at.file(), at.line()));
 }
 
 #[test]
@@ -53,7 +118,7 @@ fn a0079_placeholders() {
         &mut world,
         buffer,
         "A0078: BUFFER, played in world `Simulation` at AT, failed at command 1 of 1, `set `game::A` of placeholder \
-         0.0`; the commands before it were applied, those after it were not: A0079: placeholder 0.0 was created by \
+         0.0`; the other commands were applied: A0079: placeholder 0.0 was created by \
          another command buffer, or before this one was cleared; use placeholders in the buffer that returned them, or \
          `resolve` them first",
     );
@@ -67,7 +132,7 @@ fn a0079_placeholders() {
         &mut world,
         buffer,
         "A0078: BUFFER, played in world `Simulation` at AT, failed at command 1 of 2, `set `game::A` of placeholder \
-         0.0`; the commands before it were applied, those after it were not: A0079: placeholder 0.0 is created by a \
+         0.0`; the other commands were applied: A0079: placeholder 0.0 is created by a \
          later command, or by no command; record the command that creates it first, with a lower sort key if sort keys \
          are used",
     );
@@ -97,7 +162,7 @@ fn a0081_not_duplicable() {
         &mut world,
         buffer,
         "A0078: BUFFER, played in world `Simulation` at AT, failed at command 1 of 1, `spawn placeholder 0.0 with \
-         `game::Only``; the commands before it were applied, those after it were not: A0081: `game::Only` cannot be \
+         `game::Only``; the other commands were applied: A0081: `game::Only` cannot be \
          cloned, and a reusable buffer keeps it for the next playback; derive `Clone` for it, or use a buffer that is \
          played once",
     );
@@ -129,7 +194,7 @@ fn a0082_a_promise_that_is_broken() {
         buffer,
         &format!(
             "A0078: BUFFER, played in world `Simulation` at AT, failed at command 1 of 1, `spawn {id} with `game::A``; \
-             the commands before it were applied, those after it were not: A0082: the reserved id {id} is no longer \
+             the other commands were applied: A0082: the reserved id {id} is no longer \
              valid, because all entities were despawned in the meantime; clear the buffer and record again"
         ),
     );
@@ -176,7 +241,7 @@ fn messages_show_the_reserved_id_of_a_created_entity() {
     let mut commands = world.commands(&mut buffer).unwrap();
     let new = commands.spawn((A(1), Link(foreign())));
     assert_eq!(buffer.trace(), format!("1: spawn {new} with `game::A`, `game::Link`\n"));
-    let said = stopped(world.play(&mut buffer));
+    let said = first_failure(world.play(&mut buffer));
     assert_eq!(said.command(), format!("spawn {new} with `game::A`, `game::Link`"));
 }
 
@@ -186,13 +251,13 @@ fn a0084_prefabs() {
     let prefab = world.spawn((A(1), Prefab));
     let mut buffer = EntityCommandBuffer::new().named("fight");
     buffer.commands().unwrap().set(prefab, A(2));
-    let stopped = stopped(world.check_commands(&buffer));
+    let error = world.check_commands(&buffer).unwrap_err();
     assert_eq!(
-        stopped.fault().to_string(),
+        error.report().unwrap().failures()[0].fault().to_string(),
         "A0084: entity 0v1 is a prefab, and the change would affect all later instances; instantiate it, and change \
          the instance"
     );
-    assert!(stopped.to_string().contains("; no command was applied: A0084: "), "{stopped}");
+    assert!(error.to_string().contains("; no command was applied: A0084: "), "{error}");
 }
 
 #[test]

@@ -71,7 +71,7 @@ fn an_entity_with_all_bits_set_does_not_exist() {
         assert_eq!(buffer.trace().lines().count(), 2);
         if play {
             let refused = world.play(&mut buffer).unwrap_err();
-            assert!(matches!(refused, CommandError::Stopped(_)), "{refused}");
+            assert!(matches!(refused, CommandError::Failed(_)), "{refused}");
         }
         drop(buffer);
         assert_eq!(Arc::strong_count(&counted), 1);

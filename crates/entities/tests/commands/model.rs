@@ -2,6 +2,7 @@
 //!
 //! Created entities get other ids one by one, so worlds are compared up to ids.
 
+use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 use std::mem::discriminant;
 
@@ -481,8 +482,16 @@ fn before(strict: bool, rows: usize, ledger: &'static Ledger) -> (World, Vec<Ent
     (world, vec![plain, member, root, stays, dead, shared])
 }
 
-/// The end of a script: the number of the failed step, and the reason.
-type Failed = Option<(usize, Why)>;
+/// The steps of a script that were not applied.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Unapplied {
+    /// The numbers of the failed steps, and the reasons. In a strict world, the first one ends the script.
+    failed: Vec<(usize, Why)>,
+    /// The number of entities that steps were skipped for, because they were despawned.
+    skipped: usize,
+    /// The number of the first step that was skipped.
+    first_skipped: Option<usize>,
+}
 
 #[derive(Clone, Copy, Debug)]
 enum Why {
@@ -502,7 +511,7 @@ impl PartialEq for Why {
 
 /// Returns whether a step names an entity of another buffer.
 fn is_foreign(step: &Step<Who>) -> bool {
-    let found = std::cell::Cell::new(false);
+    let found = Cell::new(false);
     let note = |who| found.set(found.get() || who == Who::Foreign);
     step.map(&note, &note);
     found.get()
@@ -515,7 +524,8 @@ fn one_by_one(
     ledger: &'static Ledger,
     planned: &[Keyed<Who>],
     order: &[usize],
-) -> (Vec<Option<Entity>>, Failed) {
+    strict: bool,
+) -> (Vec<Option<Entity>>, Unapplied) {
     let firsts: Vec<_> = planned
         .iter()
         .scan(0, |next, keyed| {
@@ -527,18 +537,52 @@ fn one_by_one(
     let count = planned.iter().map(|keyed| keyed.step.creates()).sum();
     let mut created: Vec<Option<Entity>> = vec![None; count];
     let archetypes = archetypes(world, old);
-    for (number, &at) in order.iter().enumerate() {
+    // The id of entities that were not created, because their steps failed or were skipped.
+    let uncreated = world.spawn(());
+    world.despawn(uncreated).unwrap();
+    let mut unapplied = Unapplied::default();
+    for (number, &at) in (1..).zip(order) {
         let step = &planned[at].step;
         let who = |who| match who {
             Who::Null => Entity::NULL,
             Who::Foreign => foreign(),
             Who::Old(number) => old[number],
-            Who::New(number) => created[number].expect("it was created before"),
+            Who::New(number) => created[number].unwrap_or(uncreated),
         };
-        if is_foreign(step) {
-            return (created, Some((number + 1, Why::Placeholder)));
+        let is_gone = |&who: &Entity| {
+            !who.is_null() && !who.is_placeholder() && !world.exists(who) && !strict
+        };
+        let mut named = step.map(&who, &who);
+        let mut gone = 0;
+        match &mut named {
+            // There is nothing to remove from an entity that is gone.
+            Step::Despawn(_)
+            | Step::DespawnSlice(_)
+            | Step::Remove(..)
+            | Step::RemoveTypes(..)
+            | Step::RemoveFromSlice(..) => {}
+            Step::AddToSlice(all, _) | Step::SetSlice(all, _) => {
+                let before = all.len();
+                all.retain(|who| !is_gone(who));
+                gone = before - all.len();
+            }
+            _ => {
+                let is_skipped = Cell::new(false);
+                let note = |who| is_skipped.set(is_skipped.get() || is_gone(&who));
+                named.map(&note, &|_| ());
+                if is_skipped.get() {
+                    unapplied.skip(number, 1);
+                    continue;
+                }
+            }
         }
-        let named = step.map(&who, &who);
+        if is_foreign(step) {
+            unapplied.failed.push((number, Why::Placeholder));
+            if strict {
+                break;
+            }
+            continue;
+        }
         // If one of several entities is refused, none is changed.
         let done = if step.is_of_several()
             && let Err(error) = direct(&mut world.fork().unwrap(), &archetypes, ledger, &named)
@@ -552,11 +596,26 @@ fn one_by_one(
                 for (slot, entity) in created[firsts[at]..].iter_mut().zip(all) {
                     *slot = Some(entity);
                 }
+                if gone > 0 {
+                    unapplied.skip(number, gone);
+                }
             }
-            Err(error) => return (created, Some((number + 1, Why::Entity(error)))),
+            Err(error) => {
+                unapplied.failed.push((number, Why::Entity(error)));
+                if strict {
+                    break;
+                }
+            }
         }
     }
-    (created, None)
+    (created, unapplied)
+}
+
+impl Unapplied {
+    fn skip(&mut self, number: usize, entities: usize) {
+        self.skipped += entities;
+        self.first_skipped.get_or_insert(number);
+    }
 }
 
 /// Plays the steps in one buffer. Returns the created entities, and the failure if there is one.
@@ -566,7 +625,7 @@ fn in_bulk(
     ledger: &'static Ledger,
     planned: &[Keyed<Who>],
     reusable: bool,
-) -> (Vec<Option<Entity>>, Failed) {
+) -> (Vec<Option<Entity>>, Unapplied) {
     let other = foreign();
     let archetypes = archetypes(world, old);
     let mut buffer =
@@ -591,24 +650,28 @@ fn in_bulk(
     }
     assert_eq!((buffer.len(), buffer.trace().lines().count()), (planned.len(), planned.len()));
     _ = world.check_commands(&buffer);
-    let failed = match world.play(&mut buffer) {
-        Ok(()) => None,
-        Err(CommandError::Stopped(stopped)) => {
-            let why = match stopped.fault() {
-                CommandFault::Entity(error) => Why::Entity(error),
-                CommandFault::ForeignPlaceholder { .. } => Why::Placeholder,
-                other => panic!("{other}"),
-            };
-            Some((stopped.number(), why))
-        }
+    let report = match world.play(&mut buffer) {
+        Ok(report) => report,
+        Err(CommandError::Failed(report)) => *report,
         Err(error) => panic!("{error}"),
+    };
+    let why = |fault| match fault {
+        CommandFault::Entity(error) => Why::Entity(error),
+        CommandFault::ForeignPlaceholder { .. } => Why::Placeholder,
+        other => panic!("{other}"),
+    };
+    let failed = report.failures().iter().map(|failed| (failed.number(), why(failed.fault())));
+    let unapplied = Unapplied {
+        failed: failed.collect(),
+        skipped: report.skipped(),
+        first_skipped: report.first_skipped().map(|skipped| skipped.number()),
     };
     let resolve = |entity: Entity| {
         let resolved = buffer.resolve(entity);
         // Only placeholders have to be resolved.
         if entity.is_placeholder() { resolved } else { Some(entity) }
     };
-    (created.into_iter().map(resolve).collect(), failed)
+    (created.into_iter().map(resolve).collect(), unapplied)
 }
 
 /// Returns a name for each initial and created entity, and for the members of their groups.
@@ -712,20 +775,31 @@ fn check(script: &[Keyed<Someone>], strict: bool, rows: usize) {
         };
         let values = counted(&world) + counted(&again) + counted(&expected);
         assert_eq!(ledger.live(), values);
-        let (naive, said) = one_by_one(&mut expected, &old, ledger, &planned, &order);
-        let with_foreign =
-            said.is_some_and(|(number, _)| is_foreign(&planned[order[number - 1]].step));
-        if with_foreign {
-            // The reasons may differ.
-            assert_eq!(failed.map(|failed| failed.0), said.map(|said| said.0));
-        } else {
-            assert_eq!(failed, said);
+        let (naive, said) = one_by_one(&mut expected, &old, ledger, &planned, &order, strict);
+        let comparable = |unapplied: &Unapplied| {
+            let mut unapplied = unapplied.clone();
+            for (number, why) in &mut unapplied.failed {
+                if is_foreign(&planned[order[*number - 1]].step) {
+                    // The reasons may differ.
+                    *why = Why::Placeholder;
+                }
+            }
+            unapplied
+        };
+        assert_eq!(comparable(&failed), comparable(&said));
+        let mut created = created;
+        for (at, (bulk, naive)) in created.iter_mut().zip(&naive).enumerate() {
+            if naive.is_none() {
+                let is_promised = bulk.is_some_and(|entity| !world.exists(entity));
+                assert!(bulk.is_none() || is_promised, "entity {at} was created");
+                *bulk = None;
+            }
         }
         assert_eq!(told(&world, &old, &created, since), told(&expected, &old, &naive, since));
         if planned.iter().all(|keyed| !keyed.promised) {
             let (mut reused, _) = before(strict, rows, ledger);
             reused.advance_version();
-            let once = failed;
+            let once = failed.clone();
             let (created, failed) = in_bulk(&mut reused, &old, ledger, &planned, true);
             assert_eq!((failed, reused.state_hash()), (once, world.state_hash()));
             assert_eq!(created, same);

@@ -128,7 +128,7 @@ fn panic_everywhere(reusable: bool, arm: fn(&Ledger, isize)) {
                 if reusable { EntityCommandBuffer::reusable() } else { EntityCommandBuffer::new() };
             record(buffer.commands().unwrap(), ledger, &all);
             arm(ledger, at);
-            let panicked = does_panic(|| world.play(&mut buffer).unwrap());
+            let panicked = does_panic(|| _ = world.play(&mut buffer).unwrap());
             arm(ledger, 0);
             let what = format!("{name}, panic {at}, reusable: {reusable}");
             world.check_invariants().unwrap_or_else(|error| panic!("{what}: {error}"));
@@ -398,15 +398,15 @@ fn a_function_that_panics_or_fails() {
         Ok(())
     });
     commands.set(old, A(3));
-    assert_eq!(stopped(world.play(&mut buffer)).number(), 2);
-    assert_eq!((world.get(old), world.entity_count()), (Ok(&A(2)), 2));
+    assert_eq!(first_failure(world.play(&mut buffer)).number(), 2);
+    assert_eq!((world.get(old), world.entity_count()), (Ok(&A(3)), 2));
     buffer.clear().unwrap();
     let commands = buffer.commands().unwrap();
     let new = commands.spawn(A(5));
     commands.run("panic", |_| panic!("a function that panics"));
     commands.set(old, A(6));
     assert_eq!(panic_message(|| world.play(&mut buffer)), "a function that panics");
-    assert_eq!((world.get(old), world.entity_count()), (Ok(&A(2)), 3));
+    assert_eq!((world.get(old), world.entity_count()), (Ok(&A(3)), 3));
     assert_eq!(world.get(buffer.resolve(new).unwrap()), Ok(&A(5)));
     world.check_invariants().unwrap();
 }
@@ -432,7 +432,7 @@ fn a_function_may_take_ids_and_destroy_everything() {
         assert_eq!(world.entity_count(), 4);
     } else {
         // `despawn_all` also freed the ids reserved by the buffer.
-        assert_eq!((stopped(played).number(), world.entity_count()), (3, 3));
+        assert_eq!((first_failure(played).number(), world.entity_count()), (3, 3));
     }
 }
 

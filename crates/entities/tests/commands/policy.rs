@@ -28,7 +28,7 @@ fn a_stopped_buffer_counts_as_played() {
     let mut world = world();
     let mut buffer = EntityCommandBuffer::new();
     buffer.commands().unwrap().set(Entity::NULL, A(1));
-    stopped(world.play(&mut buffer));
+    first_failure(world.play(&mut buffer));
     let refused = world.play(&mut buffer).unwrap_err();
     assert!(matches!(refused, CommandError::AlreadyPlayed { .. }), "{refused}");
     buffer.clear().unwrap();
@@ -120,7 +120,7 @@ fn only_a_reusable_buffer_refuses_values_that_cannot_be_duplicated() {
     let mut buffer = EntityCommandBuffer::reusable();
     buffer.commands().unwrap().spawn(A(1));
     buffer.commands().unwrap().spawn(Only(2));
-    let stopped = stopped(world.play(&mut buffer));
+    let stopped = first_failure(world.play(&mut buffer));
     assert_eq!(stopped.number(), 2);
     assert!(
         matches!(stopped.fault(), CommandFault::NotDuplicable { component } if component.name() == "game::Only")
@@ -163,7 +163,7 @@ fn a_reusable_buffer_fails_only_in_worlds_without_the_entity() {
     buffer.commands().unwrap().spawn(Tag);
     buffer.commands().unwrap().set(entity, A(2));
     one.play(&mut buffer).unwrap();
-    assert_eq!(stopped(other.play(&mut buffer)).number(), 2);
+    assert_eq!(first_failure(other.play(&mut buffer)).number(), 2);
     one.play(&mut buffer).unwrap();
     assert_eq!((one.entity_count(), other.entity_count()), (3, 1));
 }
@@ -255,7 +255,7 @@ fn ids_and_placeholders_in_one_buffer() {
 
 #[test]
 fn reserved_ids_are_returned_when_a_buffer_is_cleared_or_stopped() {
-    let mut world = world();
+    let mut world = strict_world();
     let mut buffer = EntityCommandBuffer::new();
     for round in 0..100 {
         let mut commands = world.commands(&mut buffer).unwrap();
@@ -264,7 +264,7 @@ fn reserved_ids_are_returned_when_a_buffer_is_cleared_or_stopped() {
             commands.spawn(A(2));
             commands.set_sort_key(Some(1));
             commands.set(Entity::NULL, A(1));
-            stopped(world.play(&mut buffer));
+            first_failure(world.play(&mut buffer));
         }
         buffer.clear().unwrap();
         world.check_invariants().unwrap();
@@ -321,9 +321,9 @@ fn a_promise_is_broken_when_everything_is_despawned() {
     world.despawn_all().unwrap();
     match world.play(&mut buffer) {
         // Keeping the promise would be correct as well.
-        Ok(()) => assert_eq!(world.get(promised), Ok(&A(2))),
+        Ok(_) => assert_eq!(world.get(promised), Ok(&A(2))),
         error => {
-            let fault = stopped(error).fault();
+            let fault = first_failure(error).fault();
             assert_eq!(fault, CommandFault::PromiseBroken { entity: promised });
             assert_eq!(world.entity_count(), 0);
         }

@@ -1,9 +1,9 @@
-//! Missing targets: the command reports the error of the world's method, in lenient and in strict worlds.
+//! Missing targets: the command reports the error of the world's method. In lenient worlds, despawned targets are skipped instead.
 
 use ancho_entities::{
     Buffer, CommandError, CommandFault, CommandRecorder, ComponentType, Entity,
-    EntityCommandBuffer, EntityError, Linked, LinkedEntityGroup, Prefab, QueryDescriptor, Shared,
-    World, WorldSettings,
+    EntityCommandBuffer, EntityError, Linked, LinkedEntityGroup, PlaybackReport, Prefab,
+    QueryDescriptor, Shared, World, WorldSettings,
 };
 
 use crate::common::*;
@@ -176,17 +176,21 @@ fn targets_of_all_kinds_are_taken_and_refused_as_by_the_world() {
                 let what = format!("{name} of one that is {kind}, strict: {strict}");
                 let (mut world, mut expected) = (before(strict).0, before(strict).0);
                 let said = direct(&mut expected, target);
-                let played = play(&mut world, |commands| record(commands, target)).map(drop);
-                match said {
-                    Ok(()) => played.unwrap_or_else(|error| panic!("{what}: {error}")),
-                    Err(error) => {
-                        let stopped = match played {
-                            Err(CommandError::Stopped(stopped)) => stopped,
-                            other => panic!("{what}: {other:?} instead of {error}"),
-                        };
-                        assert_eq!(stopped.number(), 1, "{what}");
-                        assert_eq!(stopped.fault(), CommandFault::Entity(error), "{what}");
+                let played = report_of(&mut world, |commands| record(commands, target));
+                match (said, played) {
+                    (Ok(()), Ok(report)) => assert_eq!(report.skipped(), 0, "{what}"),
+                    (Err(_), Ok(report)) if kind == "dead" && !strict => {
+                        let skipped = report.first_skipped().unwrap();
+                        assert_eq!((report.skipped(), skipped.number()), (1, 1), "{what}");
+                        assert_eq!(skipped.entity(), Some(target), "{what}");
                     }
+                    (Err(error), Err(CommandError::Failed(report))) => {
+                        assert_eq!((report.failed(), report.skipped()), (1, 0), "{what}");
+                        let failed = &report.failures()[0];
+                        let fault = CommandFault::Entity(error);
+                        assert_eq!((failed.number(), failed.fault()), (1, fault), "{what}");
+                    }
+                    (said, played) => panic!("{what}: {played:?} instead of {said:?}"),
                 }
                 same(&world, &expected, name, &what);
             }
@@ -194,13 +198,25 @@ fn targets_of_all_kinds_are_taken_and_refused_as_by_the_world() {
     }
 }
 
+/// Records commands and plays them.
+fn report_of(
+    world: &mut World,
+    record: impl FnOnce(&mut CommandRecorder),
+) -> Result<PlaybackReport, CommandError> {
+    let mut buffer = EntityCommandBuffer::new();
+    record(buffer.commands().unwrap());
+    world.play(&mut buffer)
+}
+
 /// Checks that the worlds are the same. Ids reserved for entities that were not created may be used up.
 #[track_caller]
 fn same(world: &World, expected: &World, name: &str, what: &str) {
+    // Instances get other ids.
     if !name.starts_with("instantiate") {
         assert_eq!(world.state_hash(), expected.state_hash(), "{what}");
+        assert_eq!(world.all_entities(), expected.all_entities(), "{what}");
     }
-    assert_eq!(world.all_entities(), expected.all_entities(), "{what}");
+    assert_eq!(world.entity_count(), expected.entity_count(), "{what}");
     world.check_invariants().unwrap();
 }
 
@@ -221,20 +237,30 @@ fn later_targets_of_a_run_are_refused_as_well() {
                 let ((mut world, many), (mut expected, _)) = (build(), build());
                 let mut targets = many;
                 targets.insert(5, target);
-                let failed =
-                    targets.iter().position(|&target| direct(&mut expected, target).is_err());
-                let played = play(&mut world, |commands| {
+                let mut failed = Vec::new();
+                for (number, &target) in (1..).zip(&targets) {
+                    if direct(&mut expected, target).is_err() {
+                        failed.push(number);
+                        if strict {
+                            break;
+                        }
+                    }
+                }
+                let played = report_of(&mut world, |commands| {
                     for &target in &targets {
                         record(commands, target);
                     }
                 });
-                match (failed, played) {
-                    (None, Ok(_)) => (),
-                    (Some(at), Err(CommandError::Stopped(stopped))) => {
-                        assert_eq!(stopped.number(), at + 1, "{what}");
+                let mut said: Vec<_> = match &played {
+                    Ok(report) => report.first_skipped().into_iter().collect(),
+                    Err(CommandError::Failed(report)) => {
+                        report.failures().iter().chain(report.first_skipped()).collect()
                     }
-                    (failed, played) => panic!("{what}: {failed:?}, and {played:?}"),
-                }
+                    Err(error) => panic!("{what}: {error}"),
+                };
+                said.sort_by_key(|command| command.number());
+                let said: Vec<_> = said.iter().map(|command| command.number()).collect();
+                assert_eq!(said, failed, "{what}: {played:?}");
                 assert_eq!(world.entity_count(), expected.entity_count(), "{what}");
                 same(&world, &expected, name, &what);
             }
@@ -265,14 +291,15 @@ fn a_check_reports_the_same_targets_as_playback() {
                 commands.spawn(Tag);
                 record(commands, target);
                 let checked = world.check_commands(&buffer);
-                let said = |done: Result<(), CommandError>| {
-                    done.is_err().then(|| {
-                        let stopped = stopped(done);
-                        (stopped.number(), stopped.fault())
-                    })
+                let checked = checked.err().map(|error| first_failure::<()>(Err(error)));
+                let checked = checked.map(|failed| (failed.number(), failed.fault()));
+                let played = match world.play(&mut buffer) {
+                    // The check reports commands that playback skips, too.
+                    Ok(report) => report.first_skipped().cloned(),
+                    error => Some(first_failure(error)),
                 };
-                let checked = said(checked);
-                let played = said(world.play(&mut buffer)).filter(|&(_, fault)| is_missing(fault));
+                let played = played.map(|failed| (failed.number(), failed.fault()));
+                let played = played.filter(|&(_, fault)| is_missing(fault));
                 assert_eq!(checked, played, "{what}");
             }
         }
@@ -301,14 +328,14 @@ fn a_check_covers_whole_slices_and_prefabs() {
             world.check_commands(&buffer)
         };
         check(&[full]).unwrap_or_else(|error| panic!("{name}: {error}"));
-        let said = stopped(check(&[full, dead])).fault();
+        let said = first_failure(check(&[full, dead])).fault();
         assert!(is_missing(said), "{name}: {said}");
         let said = check(&[full, prefab]);
         if name == "despawn_slice" {
             said.unwrap_or_else(|error| panic!("{name}: {error}"));
         } else {
             let minds = CommandFault::TouchesPrefab { entity: prefab };
-            assert_eq!(stopped(said).fault(), minds, "{name}");
+            assert_eq!(first_failure(said).fault(), minds, "{name}");
         }
     }
 }
@@ -343,7 +370,7 @@ fn a_batch_is_created_as_a_whole_or_not_at_all() {
         let mut buffer =
             if reusable { EntityCommandBuffer::reusable() } else { EntityCommandBuffer::new() };
         buffer.commands().unwrap().spawn_batch([old, foreign(), old].map(Link));
-        let fault = stopped(world.play(&mut buffer)).fault();
+        let fault = first_failure(world.play(&mut buffer)).fault();
         assert!(matches!(fault, CommandFault::ForeignPlaceholder { .. }), "{fault}");
         assert_eq!(world.entity_count(), 1);
     }
@@ -363,7 +390,7 @@ fn placeholders_of_another_buffer_are_refused_as_targets() {
             (2, CommandFault::ForeignPlaceholder { placeholder }),
             "{name}"
         );
-        assert_eq!(world.entity_count(), 1, "{name}");
+        assert_eq!(world.entity_count(), 2, "{name}");
     }
 }
 
@@ -381,7 +408,7 @@ fn placeholders_from_before_a_clear_are_refused_as_targets() {
             let commands = buffer.commands().unwrap();
             commands.spawn(Tag);
             record(commands, placeholder);
-            let stopped = stopped(world.play(&mut buffer));
+            let stopped = first_failure(world.play(&mut buffer));
             let fault = CommandFault::ForeignPlaceholder { placeholder };
             assert_eq!((stopped.number(), stopped.fault()), (2, fault), "{name}");
         }
@@ -402,14 +429,15 @@ fn placeholders_of_entities_created_later_are_refused_as_targets() {
         let played = world.play(&mut buffer);
         let count = world.entity_count();
         world.check_invariants().unwrap();
-        let Err(CommandError::Stopped(stopped)) = played else {
+        let Err(CommandError::Failed(report)) = played else {
             wrong.push(format!("{name}: {played:?}, and {count} entities are there"));
             continue;
         };
-        let fault = CommandFault::NotCreatedYet { placeholder };
-        assert_eq!((stopped.number(), stopped.fault()), (1, fault), "{name}");
-        assert_eq!(count, 0, "{name}");
-        assert_eq!(buffer.resolve(placeholder), None, "{name}");
+        let (failed, fault) = (&report.failures()[0], CommandFault::NotCreatedYet { placeholder });
+        assert_eq!((failed.number(), failed.fault()), (1, fault), "{name}");
+        // The other command creates the entity.
+        assert_eq!((report.failed(), count), (1, 1), "{name}");
+        assert!(world.exists(buffer.resolve(placeholder).unwrap()), "{name}");
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
@@ -461,7 +489,7 @@ fn a_placeholder_that_no_command_creates_is_refused() {
     let beyond = Entity::from_parts(last.index() + 1, last.version());
     assert!(beyond.is_placeholder());
     commands.despawn(beyond);
-    let stopped = stopped(world.play(&mut buffer));
+    let stopped = first_failure(world.play(&mut buffer));
     let fault = CommandFault::NotCreatedYet { placeholder: beyond };
     assert_eq!((stopped.number(), stopped.fault()), (2, fault));
     assert_eq!(buffer.resolve(beyond), None);

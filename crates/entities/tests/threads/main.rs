@@ -14,3 +14,11 @@ mod queries;
 mod systems;
 mod waiting_for_jobs;
 mod worlds;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Returns a lock for the tests that limit the CPU level. A limit applies to all threads of the process.
+fn lock_cpu_level() -> MutexGuard<'static, ()> {
+    static CPU_LEVEL: Mutex<()> = Mutex::new(());
+    CPU_LEVEL.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -66,6 +66,8 @@ pub struct AccessList {
     pub(crate) uses_fences: bool,
     /// Set if the job is completed before the call that schedules it returns.
     pub(crate) at_once: bool,
+    /// Set if one thread runs all batches of the job.
+    pub(crate) on_one_thread: bool,
 }
 
 /// One declared container.
@@ -156,6 +158,63 @@ impl AccessList {
         self.at_once = true;
     }
 
+    /// Requests that one thread runs all batches of the job.
+    ///
+    /// Use it together with [`complete_at_once`](Self::complete_at_once) if functions of the job that run on the owner's thread could
+    /// use the data, for example through a thread-local variable, while other threads run batches.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::Mutex;
+    /// use std::thread;
+    ///
+    /// use ancho_jobs::{AccessList, BatchInfo, JobData, JobPool, JobScheduler, ParallelJobData};
+    ///
+    /// struct Turn;
+    ///
+    /// // SAFETY: it declares no container, and its view is `()`.
+    /// unsafe impl JobData for Turn {
+    ///     type Held = ();
+    ///     type Whole<'v> = ();
+    ///
+    ///     fn declare(&self, accesses: &mut AccessList) {
+    ///         accesses.complete_at_once();
+    ///         accesses.use_one_thread();
+    ///     }
+    ///
+    ///     fn hold(self) {}
+    ///
+    ///     unsafe fn whole(_: &mut ()) {}
+    /// }
+    ///
+    /// // SAFETY: it declares no container, and its views are `()`.
+    /// unsafe impl ParallelJobData for Turn {
+    ///     type Batch<'v> = ();
+    ///     type Item<'b> = ();
+    ///     type Open<'v> = ();
+    ///
+    ///     unsafe fn open(_: &()) {}
+    ///
+    ///     unsafe fn batch(_: &(), _: &(), _: &BatchInfo) {}
+    ///
+    ///     fn item(_: &mut (), _: usize) {}
+    /// }
+    ///
+    /// static THREADS: Mutex<Vec<thread::ThreadId>> = Mutex::new(Vec::new());
+    ///
+    /// let jobs = JobScheduler::new(&JobPool::new());
+    /// let note = |(), _| THREADS.lock().unwrap().push(thread::current().id());
+    /// jobs.schedule_parallel(&[], Turn, 1000, 1, note).unwrap();
+    /// let mut threads = THREADS.lock().unwrap();
+    /// assert_eq!(threads.len(), 1000);
+    /// threads.dedup();
+    /// assert_eq!(threads.len(), 1);
+    /// ```
+    pub fn use_one_thread(&mut self) {
+        self.on_one_thread = true;
+    }
+
     /// Returns whether the list declares a container.
     pub(crate) fn uses_containers(&self) -> bool {
         self.declared.iter().any(|declared| !declared.orders)
@@ -169,6 +228,7 @@ impl AccessList {
         self.declared.clear();
         self.uses_fences = false;
         self.at_once = false;
+        self.on_one_thread = false;
     }
 }
 

@@ -425,7 +425,7 @@ impl<T> Guarded<T> {
         self.block().value.get()
     }
 
-    pub(super) fn slot(&self) -> &Slot {
+    pub(crate) fn slot(&self) -> &Slot {
         &self.block().header.slot
     }
 }

@@ -218,7 +218,8 @@ impl JobScheduler {
         if let TaskKind::Parallel(_) | TaskKind::Deferred(..) = functions.kind {
             // SAFETY: the node is free, this thread is its owner, and no other reference to the parallel state is in
             // use.
-            self.fill_parallel(state, request, unsafe { node.parallel_mut() })?;
+            let parallel = unsafe { node.parallel_mut() };
+            self.fill_parallel(state, request, accesses.on_one_thread, parallel)?;
         }
         if request.in_turn {
             self.wait_for_turn(state, accesses, notes);
@@ -374,6 +375,7 @@ impl JobScheduler {
         &self,
         state: &mut State,
         request: &Request<'_>,
+        on_one_thread: bool,
         parallel: &mut Parallel,
     ) -> Result<(), Box<ScheduleError>> {
         // A job that was refused may have left lanes in the node.
@@ -388,7 +390,8 @@ impl JobScheduler {
         };
         let workers = self.shared.workers.len();
         let shares = batches > 1 || matches!(request.functions.kind, TaskKind::Deferred(..));
-        if shares && workers > 0 && state.mode != ExecutionMode::Serial {
+        let may_share = !on_one_thread && workers > 0 && state.mode != ExecutionMode::Serial;
+        if shares && may_share {
             let ranges = state.ranges.pop();
             parallel.ranges = Some(ranges.unwrap_or_else(|| Arc::new(Ranges::new(workers + 1))));
         }

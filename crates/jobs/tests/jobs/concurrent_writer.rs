@@ -205,6 +205,7 @@ fn the_container_can_be_neither_read_nor_written_meanwhile() {
         format!(
             "A0001: job `Second` writes concurrently the JobCell<Counter> made at {}, which job `First` writes \
              concurrently and which was not completed; pass the handle of `First` as a dependency, complete it first, \
+             for example with `wait`, \
              or use `in_turn`, which waits for earlier users",
             label.made()
         )

@@ -22,8 +22,8 @@ fn a_container_whose_epoch_is_past_is_refused_to_its_owner_and_to_jobs() {
         epoch.advance();
         let expired =
             AccessError::Expired { container: score.label(), memory: "the level's memory" };
-        assert_eq!(score.get(), Err(expired));
-        assert_eq!(score.get_mut(), Err(expired));
+        assert_eq!(score.get(), Err(expired.clone()));
+        assert_eq!(score.get_mut(), Err(expired.clone()));
         assert!(expired.to_string().starts_with("A0013: `score` (u32 made at "));
         assert_eq!(format!("{score:?}"), "Guarded(expired with the level's memory)");
         assert!(values.as_slice().unwrap_err().to_string().starts_with("A0013: "));

@@ -39,4 +39,5 @@ mod stress;
 mod thread_index;
 mod unrestricted;
 mod vectorised;
+mod wait;
 mod write_only;

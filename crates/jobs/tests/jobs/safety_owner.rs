@@ -130,7 +130,8 @@ fn the_message_names_the_container_the_job_and_the_remedy() {
         score.get().unwrap_err().to_string(),
         format!(
             "A0003: `score` (JobCell<i32> made at {place}) cannot be read now, because job `Count` writes \
-             it and was not completed; complete `Count` first"
+             it and was not completed; complete `Count` first, by its handle or, \
+             for containers, by `wait`"
         )
     );
     jobs.complete(writes);
@@ -139,7 +140,8 @@ fn the_message_names_the_container_the_job_and_the_remedy() {
         score.get_mut().unwrap_err().to_string(),
         format!(
             "A0003: `score` (JobCell<i32> made at {place}) cannot be written now, because job `Show` reads \
-             it and was not completed; complete `Show` first"
+             it and was not completed; complete `Show` first, by its handle or, \
+             for containers, by `wait_mut`"
         )
     );
     jobs.complete(reads);

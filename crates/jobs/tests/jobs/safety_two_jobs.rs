@@ -324,7 +324,8 @@ fn the_message_names_the_container_the_jobs_and_the_remedy() {
         refused(read(&jobs, "Second", &[], &score)),
         format!(
             "A0001: job `Second` reads `score` (JobCell<i32> made at {place}), which job `First` writes and which was \
-             not completed; pass the handle of `First` as a dependency, complete it first, or use `in_turn`, which \
+             not completed; pass the handle of `First` as a dependency, complete it first, \
+             for example with `wait`, or use `in_turn`, which \
              waits for earlier users"
         )
     );
@@ -339,7 +340,8 @@ fn the_message_names_the_container_the_jobs_and_the_remedy() {
         refused(second),
         format!(
             "A0001: job `Second` writes the JobSlice<Option<u8>> made at {place}, which job `First` reads and which \
-             was not completed; pass the handle of `First` as a dependency, complete it first, or use `in_turn`, which \
+             was not completed; pass the handle of `First` as a dependency, complete it first, \
+             for example with `wait`, or use `in_turn`, which \
              waits for earlier users"
         )
     );

@@ -1,8 +1,8 @@
 //! Coalesced commands: consecutive commands for single entities that are applied together.
 //!
 //! A *coalesced batch* is a sequence of commands of which none can fail. The commands are simulated, and the components and the
-//! new values of each entity are recorded. The batch ends before a command that would fail or that is of another kind. So
-//! intermediate states need not be created:
+//! new values of each entity are recorded. A command for a despawned entity is skipped. The batch ends before a command that would
+//! fail or that is of another kind. So intermediate states need not be created:
 //!
 //! ```text
 //! commands:  spawn x (A) · add B to y · remove A from x · despawn z · add C to x · set B of y · add B to z'…
@@ -37,7 +37,9 @@ use crate::storage::{NOWHERE, ReservedRows, StagingArena};
 pub(crate) use apply::WriteFn;
 use archetype_cache::{ArchetypeMoves, ColumnMaps, ShapeCache};
 use record::RecordedOp;
-pub(crate) use record::{ChangeSequence, InsertPlan, SequenceEnd, StagedValue, ValueOwner};
+pub(crate) use record::{
+    ChangeSequence, CoalesceResult, InsertPlan, SequenceEnd, StagedValue, ValueOwner,
+};
 
 /// The recorded effects of consecutive commands. The memory of the lists is reused.
 #[derive(Default)]

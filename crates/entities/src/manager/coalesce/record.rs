@@ -5,8 +5,9 @@ use super::archetype_cache::ShapeEdge;
 use super::{CoalescedBatch, TouchedEntity};
 use crate::component::{ComponentType, Copying};
 use crate::entity::Entity;
+use crate::error::EntityError;
 use crate::manager::EntityManager;
-use crate::storage::{Edge, NOWHERE, SetOperation};
+use crate::storage::{Edge, NOWHERE, SetOperation, next_version};
 
 /// A recorded operation on an entity.
 pub(super) struct RecordedOp {
@@ -59,6 +60,17 @@ enum State {
     Unsupported,
 }
 
+/// The result of coalescing a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CoalesceResult {
+    /// The effect of the command is recorded.
+    Recorded,
+    /// The command is skipped, because its entity is gone. Not in a strict world.
+    Skipped,
+    /// The command would fail, or has to be applied by itself.
+    Refused,
+}
+
 /// A checked insertion of components into an entity.
 pub(crate) struct InsertPlan {
     /// The position of the entity in `touched`, or [`NOWHERE`] if the insertion creates the entity.
@@ -107,21 +119,54 @@ impl EntityManager {
         Some(InsertPlan { at: NOWHERE, entity, to, set })
     }
 
-    /// Checks whether a set of components can be added to an entity or set. Returns `None` if not.
+    /// Checks whether a set of components can be added to an entity or set. If not, returns the result of the command.
     #[inline]
     pub(crate) fn can_insert(
         &mut self,
         entity: Entity,
         set: u32,
         change: SetOperation,
-    ) -> Option<InsertPlan> {
-        let State::Exists(at) = self.state_of(entity) else { return None };
-        let way = self.edge(self.coalesced.touched[at as usize].shape, set, change)?;
+    ) -> Result<InsertPlan, CoalesceResult> {
+        let at = match self.state_of(entity) {
+            State::Exists(at) => at,
+            State::Missing | State::Despawned => return Err(self.refuse_missing(entity)),
+            State::Unsupported => return Err(CoalesceResult::Refused),
+        };
+        let shape = self.coalesced.touched[at as usize].shape;
+        let way = self.edge(shape, set, change).ok_or(CoalesceResult::Refused)?;
         let is_allowed = match change {
             SetOperation::Set => way.has_all,
             _ => !self.strict || !way.has_one,
         };
-        is_allowed.then_some(InsertPlan { at, entity, to: way.to, set })
+        if is_allowed {
+            Ok(InsertPlan { at, entity, to: way.to, set })
+        } else {
+            Err(CoalesceResult::Refused)
+        }
+    }
+
+    /// Returns the result of a command for an entity that does not exist after the recorded commands.
+    #[cold]
+    fn refuse_missing(&self, entity: Entity) -> CoalesceResult {
+        if !self.strict && self.no_such_recorded(entity).is_gone() {
+            CoalesceResult::Skipped
+        } else {
+            CoalesceResult::Refused
+        }
+    }
+
+    /// Returns the error of an entity that does not exist after the recorded commands.
+    #[cold]
+    pub(crate) fn no_such_recorded(&self, entity: Entity) -> EntityError {
+        let slot_version = match self.coalesced.marks.get(entity.index() as usize) {
+            None | Some(0) => self.storage.table.slot_version(entity.index()),
+            Some(&mark) => {
+                let touched = &self.coalesced.touched[mark as usize - 1];
+                let version = touched.entity.version();
+                Some(if touched.is_alive { version } else { next_version(version) })
+            }
+        };
+        EntityError::NoSuchEntity { entity, slot_version }
     }
 
     /// Returns the effect of an operation on a shape, or `None` if it is not supported. Changes of shared values are not
@@ -144,66 +189,81 @@ impl EntityManager {
         self.coalesced.touched[at as usize].shape = to;
     }
 
-    /// Records the removal of components. Returns whether the command is supported. With `may_come`, an entity that does not
-    /// exist may be created later.
+    /// Records the removal of components. With `may_come`, an entity that does not exist may be created later.
     #[inline]
-    pub(crate) fn record_remove(&mut self, entity: Entity, set: u32, may_come: bool) -> bool {
+    pub(crate) fn record_remove(
+        &mut self,
+        entity: Entity,
+        set: u32,
+        may_come: bool,
+    ) -> CoalesceResult {
         let at = match self.existing(entity, may_come) {
             Ok(at) => at,
-            Err(is_recorded) => return is_recorded,
+            Err(result) => return result,
         };
         let from = self.coalesced.touched[at as usize].shape;
-        let Some(way) = self.edge(from, set, SetOperation::Remove) else { return false };
+        let Some(way) = self.edge(from, set, SetOperation::Remove) else {
+            return CoalesceResult::Refused;
+        };
         if self.strict && !way.has_all {
-            return false;
+            return CoalesceResult::Refused;
         }
         if way.has_one {
             self.coalesced.note(at, set, OpKind::Remove);
             self.coalesced.touched[at as usize].shape = way.to;
         }
-        true
+        CoalesceResult::Recorded
     }
 
-    /// Records that an entity is despawned. Returns whether the command is supported. With `may_come`, an entity that does not
-    /// exist may be created later.
+    /// Records that an entity is despawned. With `may_come`, an entity that does not exist may be created later.
     #[inline]
-    pub(crate) fn record_despawn(&mut self, entity: Entity, may_come: bool) -> bool {
+    pub(crate) fn record_despawn(&mut self, entity: Entity, may_come: bool) -> CoalesceResult {
         let at = match self.existing(entity, may_come) {
             Ok(at) => at,
-            Err(is_recorded) => return is_recorded,
+            Err(result) => return result,
         };
         let touched = &mut self.coalesced.touched[at as usize];
         if !self.coalesced.shapes[touched.shape].despawns_alone {
-            return false;
+            return CoalesceResult::Refused;
         }
         touched.is_alive = false;
         self.coalesced.gone.push(at);
-        true
+        CoalesceResult::Recorded
     }
 
-    /// Records that a component is enabled or disabled. Returns whether the command is supported.
-    pub(crate) fn record_enabled(&mut self, entity: Entity, ty: ComponentType, on: bool) -> bool {
-        let State::Exists(at) = self.state_of(entity) else { return false };
+    /// Records that a component is enabled or disabled.
+    pub(crate) fn record_enabled(
+        &mut self,
+        entity: Entity,
+        ty: ComponentType,
+        on: bool,
+    ) -> CoalesceResult {
+        let at = match self.state_of(entity) {
+            State::Exists(at) => at,
+            State::Missing | State::Despawned => return self.refuse_missing(entity),
+            State::Unsupported => return CoalesceResult::Refused,
+        };
         let shape = self.coalesced.touched[at as usize].shape;
-        let is_allowed = ty.0.enableable && self.coalesced.shapes[shape].types.contains(&ty);
-        if is_allowed {
-            self.coalesced.note(at, NOWHERE, OpKind::SetEnabled(ty, on));
+        if !ty.0.enableable || !self.coalesced.shapes[shape].types.contains(&ty) {
+            return CoalesceResult::Refused;
         }
-        is_allowed
+        self.coalesced.note(at, NOWHERE, OpKind::SetEnabled(ty, on));
+        CoalesceResult::Recorded
     }
 
-    /// Returns the position of an existing entity in `touched`. If there is no such entity, returns `Err(true)` if a command for
-    /// the entity has no effect, and `Err(false)` if the command cannot be coalesced.
+    /// Returns the position of an existing entity in `touched`. If the entity does not exist, returns the result of a command
+    /// that has no effect then.
     #[inline]
-    fn existing(&mut self, entity: Entity, may_come: bool) -> Result<u32, bool> {
-        match self.state_of(entity) {
-            State::Exists(at) => Ok(at),
-            State::Despawned => Err(!self.strict),
+    fn existing(&mut self, entity: Entity, may_come: bool) -> Result<u32, CoalesceResult> {
+        let has_no_effect = match self.state_of(entity) {
+            State::Exists(at) => return Ok(at),
+            State::Despawned => !self.strict,
             State::Missing => {
-                Err(!(self.strict || may_come && self.storage.table.is_marked_reserved(entity)))
+                !(self.strict || may_come && self.storage.table.is_marked_reserved(entity))
             }
-            State::Unsupported => Err(false),
-        }
+            State::Unsupported => false,
+        };
+        Err(if has_no_effect { CoalesceResult::Recorded } else { CoalesceResult::Refused })
     }
 }
 

@@ -266,15 +266,20 @@ unsafe impl<D: ParallelData + 'static, M: Mode> JobData for JobLookup<'_, D, M> 
 
     fn declare(&self, accesses: &mut AccessList) {
         self.jobs.declare(&self.memory.get().uses, accesses);
-        // A job that conflicts with a view runs immediately.
-        let meets = match &self.meets {
-            Meets::Nobody => false,
-            Meets::Writer(plan) => !self.jobs.declared().is_over(plan),
-            Meets::WriterOfSystem(plan) => !self.jobs.declared().is_over(plan),
-            Meets::Others => true,
+        // A job that conflicts with a view runs immediately. Unless it is in a system, functions of the job that run on the world's
+        // thread may use views and items that are `'static`.
+        let (meets, in_system) = match &self.meets {
+            Meets::Nobody => (false, true),
+            Meets::Writer(plan) => (!self.jobs.declared().is_over(plan), false),
+            Meets::WriterOfSystem(plan) => (!self.jobs.declared().is_over(plan), true),
+            Meets::Others => (true, false),
+            Meets::OthersOfSystem => (true, true),
         };
         if meets {
             accesses.complete_at_once();
+            if !in_system {
+                accesses.use_one_thread();
+            }
         }
     }
 

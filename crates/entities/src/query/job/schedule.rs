@@ -25,7 +25,6 @@ use crate::query::batch::{Divide, OpenBatch, Pooled, Rows};
 use crate::query::data::{ChunkData, QueryData};
 use crate::query::parallel::ParallelData;
 use crate::query::terms::Plan;
-use crate::query::view::Others;
 use crate::query::walk::{refuse, succeed};
 
 /// Builder of a job over the entities of a query, with captures. Returned by [`QueryJob::with`].
@@ -237,8 +236,7 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
         storage.chunks.stay();
         let mut pooled = jobs.rows().take();
         let rows = pooled.get_mut();
-        (rows.at_once, rows.reads_versions) =
-            (self.query.others == Others::Conflicting, reads_versions);
+        (rows.others, rows.reads_versions) = (self.query.others, reads_versions);
         rows.uses.clear();
         add_uses(matched, &storage.archetypes, asked, &mut rows.uses);
         // A `QueryDescriptor` may name components for writing. Its query only reads, and may borrow the world shared.

@@ -34,6 +34,35 @@ fn catch_up_recovers_gradually() {
 }
 
 #[test]
+fn catch_up_without_a_maximum_runs_the_steps_of_the_update() {
+    for (timestep, deltas) in
+        [(0.1, [0.7, 0.05, 0.35, 2.0]), (1.0 / 60.0, [10.0, 0.0, 0.4, 1.0 / 60.0]), (3.0, [1.0; 4])]
+    {
+        let mut rate = FixedRateCatchUp::new(timestep);
+        let (mut elapsed, mut next) = (0.0, 0.0);
+        for delta in deltas {
+            elapsed += delta;
+            let time = Time::new(elapsed, delta);
+            let mut turn = RateTurn { time, maximum_delta: f64::INFINITY, updates: 0 };
+            while let Some(time) = rate.next_update(turn) {
+                assert_eq!(time.elapsed(), next);
+                next += timestep;
+                turn.updates += 1;
+            }
+            assert!(next > elapsed, "{next} of {elapsed}");
+        }
+    }
+}
+
+#[test]
+fn catch_up_without_a_maximum_recovers_a_third_of_a_second_per_update() {
+    let mut rate = FixedRateCatchUp::new(0.125);
+    let turns: Vec<_> = (0..3).map(|_| ticks(&mut rate, 3600.0, f64::INFINITY)).collect();
+    let expected: [&[f64]; 3] = [&[0.0, 0.125, 0.25], &[0.375, 0.5], &[0.625, 0.75]];
+    assert_eq!(turns, expected);
+}
+
+#[test]
 fn catch_up_may_always_go_one_step() {
     let mut rate = FixedRateCatchUp::new(0.5);
     assert_eq!(ticks(&mut rate, 3.0, 0.001), [0.0, 0.5]);

@@ -36,10 +36,10 @@ use std::mem::MaybeUninit;
 use crate::Entity;
 use crate::entity::is_id_range;
 use page::{
-    EntitySlot, PAGE_SHIFT, PAGE_SLOTS, Page, common_version, linked_range, next_version,
-    relocate_id_range, write_id_range,
+    EntitySlot, PAGE_SHIFT, PAGE_SLOTS, Page, common_version, linked_range, relocate_id_range,
+    write_id_range,
 };
-pub(crate) use page::{PageView, SlotMut, SlotView};
+pub(crate) use page::{PageView, SlotMut, SlotView, next_version};
 pub(crate) use reserved::NextIds;
 
 /// The chunk of a slot without an entity, and the end of the free list. It is not the number of any chunk, nor an index.

@@ -67,7 +67,7 @@ impl EntitySlot {
 
 /// Returns the version that follows another. It is never zero, the version of the null entity.
 #[inline]
-pub(super) fn next_version(version: u32) -> u32 {
+pub(crate) fn next_version(version: u32) -> u32 {
     version.wrapping_add(1).max(1)
 }
 

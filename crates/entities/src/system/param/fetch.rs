@@ -21,7 +21,7 @@ use crate::system::point::{CommandPoint, CommandsAt};
 use crate::system::system::System;
 use crate::time::Time;
 use crate::version::Version;
-use crate::world::World;
+use crate::world::{NonSend, NonSendMut, World};
 
 /// A world that the parameters of a running system share.
 ///
@@ -343,6 +343,78 @@ macro_rules! implement_resource {
 implement_resource!(Res, false, found => found.as_ref());
 implement_resource!(ResMut, true, mut found => found.as_mut());
 
+/// The id of a non-send value, if the world has it.
+impl ParamState for Option<u64> {}
+
+/// Panics for a non-send value in a parameter set, if a guard of it was leaked since the value was prepared.
+#[cold]
+fn refuse_leaked<T>() -> ! {
+    let fault = SystemFault::LeakedNonSend { value: type_name::<T>() };
+    panic!(
+        "{}",
+        fault.non_send_message("a parameter of a `ParamSet` was refused").unwrap_or_default()
+    );
+}
+
+/// Implements [`SystemParam`] for a non-send value that is read or written, and for an `Option` of it.
+macro_rules! implement_non_send {
+    ($name:ident, $is_written:literal) => {
+        // SAFETY:
+        // - the value is declared, as written if this parameter writes it
+        // - this parameter accesses nothing else of the world: the value belongs to the thread
+        unsafe impl<T: 'static> SystemParam for $name<'_, T> {
+            type State = Option<u64>;
+            type Item<'w, 's> = $name<'w, T>;
+
+            fn declare(setup: &mut ParamSetup<'_>) -> Result<Option<u64>, ParamConflict> {
+                let (ty, name) = (TypeId::of::<T>(), type_name::<T>());
+                let access = ParamAccess::NonSend { ty, name, write: $is_written };
+                setup.declare::<Self>(access).map(|_| None)
+            }
+
+            fn prepare(state: &mut Option<u64>, world: &mut World) -> Result<(), SystemFault> {
+                *state = Some(world.non_send.find::<T>($is_written)?);
+                Ok(())
+            }
+
+            unsafe fn fetch<'w>(state: &mut Option<u64>, _: UnsafeWorldCell<'w>) -> $name<'w, T> {
+                let id = state.expect("`prepare` found it");
+                $name::new(id).unwrap_or_else(|| refuse_leaked::<T>())
+            }
+        }
+
+        // SAFETY:
+        // - the value is declared, as written if this parameter writes it
+        // - this parameter accesses nothing else of the world: the value belongs to the thread
+        unsafe impl<T: 'static> SystemParam for Option<$name<'_, T>> {
+            type State = Option<u64>;
+            type Item<'w, 's> = Option<$name<'w, T>>;
+
+            fn declare(setup: &mut ParamSetup<'_>) -> Result<Option<u64>, ParamConflict> {
+                <$name<'_, T>>::declare(setup)
+            }
+
+            fn prepare(state: &mut Option<u64>, world: &mut World) -> Result<(), SystemFault> {
+                *state = None;
+                match <$name<'_, T>>::prepare(state, world) {
+                    Err(SystemFault::NoNonSend { .. }) => Ok(()),
+                    found => found,
+                }
+            }
+
+            unsafe fn fetch<'w>(
+                state: &mut Option<u64>,
+                _: UnsafeWorldCell<'w>,
+            ) -> Option<$name<'w, T>> {
+                state.map(|id| $name::new(id).unwrap_or_else(|| refuse_leaked::<T>()))
+            }
+        }
+    };
+}
+
+implement_non_send!(NonSend, false);
+implement_non_send!(NonSendMut, true);
+
 /// A command buffer of a parameter, and the manager in which it reserves ids.
 pub(crate) struct ParamBuffer<'s> {
     pub(crate) buffer: &'s mut EntityCommandBuffer,
@@ -388,7 +460,12 @@ impl ParamState for CommandsState {
         // If user code panics here, the buffer stays open, and the next run replaces it.
         let played = world.entities.play(&mut self.buffer);
         self.is_open = self.buffer.clear().is_err();
-        Ok(played?)
+        let skipped = SystemFault::skipped_commands(&played);
+        let result = played.map(drop).map_err(SystemFault::from);
+        match skipped {
+            Some(skipped) => world.systems.add_fault(result, skipped),
+            None => result,
+        }
     }
 }
 

@@ -32,6 +32,7 @@ use crate::world::World;
 /// | [`Lookup<D, F>`](crate::Lookup) | components by entity, in any order |
 /// | [`Single<D, F>`](crate::Single), `Option<Single<D, F>>` | components of the only matching entity |
 /// | [`Res<T>`](crate::Res), [`ResMut<T>`](crate::ResMut), and `Option`s of them | a resource |
+/// | [`NonSend<T>`](crate::NonSend), [`NonSendMut<T>`](crate::NonSendMut), and `Option`s of them | a value that is not `Send`, on its thread |
 /// | [`Time`](crate::Time) | the time of the update |
 /// | [`Commands`](crate::Commands) | records structural changes that are applied right after the system |
 /// | [`CommandsAt<P>`](crate::CommandsAt) | records structural changes that are applied at a command point, also in jobs |
@@ -79,8 +80,9 @@ use crate::world::World;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a system parameter",
     label = "not a system parameter",
-    note = "parameters are `Query`, `Lookup`, `Single`, `Res`, `ResMut`, `Time`, `Commands`, `CommandsAt`, `Local`, \
-            `UpdateAllocator`, `SystemData`, `ParamSet`, `&JobScheduler`, `&EntityManager`, `&mut EntityManager` and `&mut World`"
+    note = "parameters are `Query`, `Lookup`, `Single`, `Res`, `ResMut`, `NonSend`, `NonSendMut`, `Time`, `Commands`, \
+            `CommandsAt`, `Local`, `UpdateAllocator`, `SystemData`, `ParamSet`, `&JobScheduler`, `&EntityManager`, \
+            `&mut EntityManager` and `&mut World`"
 )]
 pub unsafe trait SystemParam: Sized {
     /// The data that the system keeps for the parameter between runs.

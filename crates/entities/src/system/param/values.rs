@@ -235,6 +235,7 @@ impl<T> DerefMut for Local<'_, T> {
 /// | one function | [`Local<T>`](crate::Local) | the function |
 /// | one struct | its fields | `SystemData`, shared; [`World::system`](crate::World::system) and [`World::system_mut`](crate::World::system_mut) |
 /// | several systems | a resource | [`Res<T>`](crate::Res), [`ResMut<T>`](crate::ResMut) |
+/// | several systems, and not `Send` | a non-send value | [`NonSend<T>`](crate::NonSend), [`NonSendMut<T>`](crate::NonSendMut) |
 /// | the state that forks copy and tools inspect | a component of one entity | [`Single<D>`](crate::Single), every query |
 /// | one or two frames | containers in the [`UpdateAllocator`](crate::UpdateAllocator) | systems that receive them |
 ///

@@ -2,3 +2,4 @@
 
 mod playback;
 mod points;
+mod skipped;

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use ancho_entities::{
     CommandPoint, Commands, CommandsAt, Component, EndSimulation, Entity, EntityManager,
-    IntoSystem, Lookup, ParamSet, Query, ResMut, Single, World,
+    IntoSystem, Lookup, ParamSet, Query, ResMut, Single, World, WorldSettings,
 };
 
 use crate::common::{A, B, say};
@@ -26,7 +26,7 @@ fn destructors_that_panic_do_not_stop_updates() {
     }
 
     let dropped = Arc::new(Mutex::new(0));
-    let mut world = World::new("test");
+    let mut world = World::with_settings("test", WorldSettings::new().strict(true));
     world.insert_resource(crate::common::Log::default());
     let point = world.add_system(Point.last());
     let bomb = Arc::clone(&dropped);
@@ -34,7 +34,7 @@ fn destructors_that_panic_do_not_stop_updates() {
     world.add_system(move |mut commands: CommandsAt<'_, Point>| {
         frame += 1;
         if frame <= 2 {
-            // The first command fails, so that the others are only dropped.
+            // The first command fails, so that the others are only dropped, because the world is strict.
             commands.commands().set(Entity::NULL, A(1));
             commands.commands().spawn(Bomb(Arc::clone(&bomb)));
         }

@@ -60,16 +60,35 @@ fn delta_times_add_up() {
 }
 
 #[test]
-fn the_delta_time_is_at_most_a_third_of_a_second() {
+fn the_delta_time_is_limited_only_if_a_maximum_is_set() {
     let mut world = World::new("Simulation");
+    assert_eq!(world.maximum_delta(), f64::INFINITY);
     world.update(5.0);
-    assert_eq!(world.time().delta_f64(), 1.0 / 3.0);
+    assert_eq!((world.time().delta_f64(), world.time().elapsed()), (5.0, 5.0));
     world.set_maximum_delta(1.0).unwrap();
     world.update(5.0);
-    assert_eq!(world.time().delta_f64(), 1.0);
-    for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-        assert!(world.set_maximum_delta(bad).is_err(), "{bad}");
+    assert_eq!((world.time().delta_f64(), world.time().elapsed()), (1.0, 6.0));
+    for (bad, word) in [(0.0, "0"), (-1.0, "-1"), (f64::NAN, "NaN")] {
+        assert_eq!(
+            world.set_maximum_delta(bad).unwrap_err().to_string(),
+            format!(
+                "A0120: the maximum delta time cannot be {word} seconds; pass a number above zero"
+            )
+        );
     }
+    assert_eq!(world.maximum_delta(), 1.0);
+    world.set_maximum_delta(f64::INFINITY).unwrap();
+    world.update(5.0);
+    assert_eq!(world.time().elapsed(), 11.0);
+}
+
+#[test]
+fn a_long_update_has_all_its_fixed_steps() {
+    let (mut world, seen) = stepping(FixedRateCatchUp::new(0.25));
+    world.update(1.0);
+    assert_eq!(seen.elapsed(), [0.0, 0.25, 0.5, 0.75, 1.0]);
+    world.update(2.0);
+    assert_eq!(seen.elapsed(), [1.25, 1.5, 1.75, 2.0, 2.25, 2.5, 2.75, 3.0]);
 }
 
 #[test]

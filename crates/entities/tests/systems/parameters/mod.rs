@@ -2,5 +2,6 @@
 
 mod conflicts;
 mod functions;
+mod non_send;
 mod single;
 mod singletons;

@@ -36,7 +36,7 @@ fn a0078_names_the_job_that_recorded() {
         &mut world,
         buffer,
         "A0078: BUFFER, played in world `Simulation` at AT, failed at command 1 of 1, `set `game::Text` of 0v1`, which \
-         job `Hit` recorded; the commands before it were applied, those after it were not: A0051: entity 0v1 has no \
+         job `Hit` recorded; the other commands were applied: A0051: entity 0v1 has no \
          `game::Text`; add it first, or check with `has`",
     );
     let mut buffer = EntityCommandBuffer::new();
@@ -45,7 +45,7 @@ fn a0078_names_the_job_that_recorded() {
         commands.set(stone, Text("b".into()));
     });
     jobs.complete(job.unwrap());
-    assert_eq!(stopped(world.play(&mut buffer)).job(), Some("Alone"));
+    assert_eq!(first_failure(world.play(&mut buffer)).job(), Some("Alone"));
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn a0003_and_a0001_in_use() {
         buffer.commands().unwrap_err().to_string(),
         format!(
             "A0003: {label} cannot be written now, because job `Hit` writes it concurrently and was not completed; complete `Hit` \
-             first"
+             first, by its handle or, for containers, by `wait_mut`"
         )
     );
     let refused = jobs.named("Again").schedule(&[], buffer.writer(), |_| ()).unwrap_err();
@@ -67,7 +67,8 @@ fn a0003_and_a0001_in_use() {
         refused.to_string(),
         format!(
             "A0001: job `Again` writes concurrently {label}, which job `Hit` writes concurrently and which was not \
-             completed; pass the handle of `Hit` as a dependency, complete it first, or use `in_turn`, which waits for \
+             completed; pass the handle of `Hit` as a dependency, complete it first, \
+             for example with `wait`, or use `in_turn`, which waits for \
              earlier users"
         )
     );
@@ -172,7 +173,7 @@ fn a_recorder_kept_by_a_job_creates_no_entity_twice() {
             let played = world.play(&mut buffer);
             world.check_invariants().unwrap();
             if let Err(error) = played {
-                assert!(matches!(error, CommandError::Stopped(_)), "{at}: {error}");
+                assert!(matches!(error, CommandError::Failed(_)), "{at}: {error}");
             }
             let mut all: Vec<Entity> = world.query::<Entity>().iter().collect();
             let count = all.len();
@@ -224,7 +225,7 @@ fn a0079_placeholders_of_lanes_that_this_buffer_lacks_are_foreign() {
         commands.spawn(());
         commands.set(placeholder, A(1));
         let fault = CommandFault::ForeignPlaceholder { placeholder };
-        assert_eq!(stopped(world.check_commands(&buffer)).fault(), fault);
-        assert_eq!(stopped(world.play(&mut buffer)).fault(), fault);
+        assert_eq!(first_failure(world.check_commands(&buffer)).fault(), fault);
+        assert_eq!(first_failure(world.play(&mut buffer)).fault(), fault);
     }
 }

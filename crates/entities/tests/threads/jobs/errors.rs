@@ -37,7 +37,7 @@ fn a0001_containers_are_not_ordered_by_themselves() {
     assert!(
         message.ends_with(
             ", which job `First` writes and which was not completed; pass the handle of `First` as a dependency, \
-             complete it first, or use `in_turn`, which waits for earlier users"
+             complete it first, for example with `wait`, or use `in_turn`, which waits for earlier users"
         ),
         "{message}"
     );

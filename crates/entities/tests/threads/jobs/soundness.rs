@@ -1,15 +1,18 @@
 //! Data that jobs and the world's thread use at the same time: never the same, unless both read it.
 #![forbid(unsafe_code)]
 
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::Duration;
 
 use ancho_entities::{
-    Buffer, Changed, EnabledMut, EnabledRef, Entity, Lookup, PerChunk, Query, QueryArray,
-    QueryDescriptor, Shared, TrackedMut, Version, With, World, WorldSettings,
+    Buffer, Changed, ChunkInJob, ChunkJob, EnabledMut, EnabledRef, Entity, IgnoreEnabled, Lookup,
+    PerChunk, Query, QueryArray, QueryDescriptor, Shared, TrackedMut, Version, With, World,
+    WorldSettings,
 };
-use ancho_jobs::{JobPool, ParallelJobData};
+use ancho_jobs::{JobPool, ParallelJobData, ParallelJobStruct};
 
 use crate::common::*;
 
@@ -173,6 +176,70 @@ fn a_job_of_a_view_takes_turns_with_views_that_meet_it() {
         world.query_mut::<EnabledMut<X>>().for_each(|mut x| x.set(true));
         assert!(world.query::<&A>().iter().all(|a| a.0 == 10));
     }
+}
+
+/// Counts the chunks that have changed since a version.
+#[derive(ParallelJobStruct)]
+struct CountChanged {
+    since: Version,
+    count: Left,
+}
+
+impl ChunkJob for CountChanged {
+    type Query = &'static X;
+
+    fn execute(job: &mut CountChangedBatch<'_>, chunk: ChunkInJob<'_, &'static X>) {
+        job.count.add(u32::from(chunk.did_change::<X>(*job.since)));
+    }
+}
+
+/// A view that writes enabled bits marks the chunks that it enters, also if the job does not depend on the bits.
+#[test]
+fn a_chunk_job_reads_versions_before_a_view_marks_further_chunks() {
+    for workers in [0, 2] {
+        let mut world = world_with(workers);
+        world.spawn_batch((0..300).map(X));
+        let since = world.version();
+        world.advance_version();
+        let (mut switches, found) =
+            world.split::<(Query<EnabledMut<X>>, Query<&X, IgnoreEnabled>)>();
+        let mut all = switches.iter_mut();
+        all.next().unwrap().set(false);
+        let count = Left::default();
+        let job = CountChanged { since, count: count.clone() };
+        let job = found.job().schedule_chunk_job_parallel(job);
+        all.for_each(|mut x| x.set(false));
+        world.jobs().complete(job);
+        assert_eq!(count.get(), 1, "{workers} workers");
+    }
+}
+
+/// The items of a leaked world are `'static`. A function of the job that runs on the world's thread can use them through a
+/// thread-local variable, so no other thread may run a part of the job meanwhile.
+#[test]
+fn a_job_uses_one_thread_if_it_meets_a_view_of_a_split() {
+    let mut world = world_with(2);
+    world.spawn_batch((0..1000).map(|at| (A(at), B(1), X(1))));
+    let threads = Arc::new(Mutex::new(HashSet::new()));
+    let seen = Arc::clone(&threads);
+    let note = move || {
+        seen.lock().unwrap().insert(thread::current().id());
+        thread::sleep(Duration::from_micros(20));
+    };
+    let with_lookup = note.clone();
+    let (mut switches, mut found) = world.split::<(Query<EnabledMut<X>>, Query<&mut A, With<X>>)>();
+    let mut first = switches.iter_mut();
+    first.next().unwrap().set(true);
+    found.schedule_parallel(move |_| note());
+    assert_eq!(threads.lock().unwrap().drain().count(), 1);
+    first.for_each(|mut x| x.set(true));
+    let (mut marks, found, versions) =
+        world.split::<(Query<EnabledMut<X>>, Query<&mut A>, Lookup<&X>)>();
+    let mut first = marks.iter_mut();
+    first.next().unwrap().set(true);
+    found.job().with(versions.into_job()).schedule_parallel(move |_, _| with_lookup());
+    assert_eq!(threads.lock().unwrap().drain().count(), 1);
+    first.for_each(|mut x| x.set(true));
 }
 
 /// Accessing an entity's slot for writing copies its page if a fork shares it, even if the entity is dead.

@@ -1,7 +1,6 @@
 //! The CPU level at which query loops run.
 //!
-//! Results are the same at every level, so the test looks at the call stack: each level has its own function. The test
-//! is a separate program, since the level is global.
+//! Results are the same at every level, so the test looks at the call stack: each level has its own function.
 #![cfg(target_arch = "x86_64")]
 #![forbid(unsafe_code)]
 
@@ -137,6 +136,7 @@ const WAYS: &[(&str, Way)] = &[
 
 #[test]
 fn every_loop_runs_at_the_level_in_use() {
+    let _alone = crate::lock_cpu_level();
     for workers in [0, 1] {
         let pool = JobPool::builder().workers(workers).build().unwrap();
         let settings = WorldSettings::new().job_pool(&pool).chunk_capacity_limit(100);

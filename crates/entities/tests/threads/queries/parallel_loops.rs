@@ -3,12 +3,13 @@
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
 
 use ancho_entities::{
     Aspect, Buffer, Changed, ChunkArena, Component, EnabledMut, Entity, EntityError, OutOfMemory,
-    Query, Shared, Without, World, WorldSettings,
+    Query, Shared, With, Without, World, WorldSettings,
 };
-use ancho_jobs::{JobPool, JobScheduler};
+use ancho_jobs::{JobPool, JobScheduler, current_job};
 
 use crate::common::*;
 
@@ -98,7 +99,7 @@ fn enabled_bits_that_the_filter_reads_are_written_on_all_threads() {
                 assert_eq!(a.0, x.0);
                 if given.fetch_add(1, Ordering::Relaxed).is_multiple_of(50) {
                     // Lets other threads work on the same chunk.
-                    std::thread::yield_now();
+                    thread::yield_now();
                 }
                 on.set(a.0 % pass != 0);
             });
@@ -146,7 +147,7 @@ fn yielded_chunks_are_marked_as_changed() {
     world.advance_version();
     world.query_mut::<(&mut A, &B)>().for_each_parallel(|(a, _)| a.0 += 1);
     let changed = world.query_filtered::<(), Changed<A>>().since(seen);
-    assert_eq!(changed.count(), world.query_filtered::<(), ancho_entities::With<B>>().count());
+    assert_eq!(changed.count(), world.query_filtered::<(), With<B>>().count());
     assert!(world.query_filtered::<(), Changed<B>>().since(seen).is_empty());
 }
 
@@ -310,6 +311,29 @@ fn a_view_works_on_all_threads_inside_a_loop_of_another() {
     assert!(world.query::<&A>().iter().all(|a| a.0 == 15));
     assert!(world.query::<&B>().iter().all(|b| b.0 == 2000));
     assert!(world.query::<&X>().is_empty(), "the last has switched them off");
+}
+
+/// The function can run code of this thread that uses the other view, or its items.
+#[test]
+fn a_view_uses_one_thread_if_another_writes_the_bits_that_it_filters_by() {
+    let mut world = world_with(3, 100);
+    world.spawn_many((A(0), B(0), X(0)), 2000);
+    let (mut filtered, mut free, mut switches) =
+        world.split::<(Query<&mut A, With<X>>, Query<&mut B>, Query<EnabledMut<X>>)>();
+    let this = thread::current().id();
+    let is_in_job = || current_job().is_some() || thread::current().id() != this;
+    filtered.for_each_parallel(|a| a.0 += 1 + 100 * u32::from(is_in_job()));
+    let done = filtered.for_each_picked_chunk_parallel(
+        |_| true,
+        |all| all.iter_mut().for_each(|a| a.0 += 1 + 100 * u32::from(is_in_job())),
+    );
+    done.unwrap();
+    free.for_each_parallel(|b| b.0 += u64::from(is_in_job()));
+    switches.for_each_parallel(|mut x| x.set(is_in_job()));
+    assert!(world.query::<&B>().iter().all(|b| b.0 == 1), "nothing conflicts with it");
+    assert_eq!(world.query::<&X>().count(), 0);
+    world.query_mut::<EnabledMut<X>>().for_each(|mut x| x.set(true));
+    assert!(world.query::<&A>().iter().all(|a| a.0 == 2));
 }
 
 #[test]

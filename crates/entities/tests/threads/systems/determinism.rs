@@ -105,6 +105,7 @@ const WAYS: [(usize, ExecutionMode); 9] = [
 
 #[test]
 fn the_same_frames_with_any_number_of_workers_any_order_and_at_any_level() {
+    let _alone = crate::lock_cpu_level();
     CpuLevel::Baseline.limit();
     let alone = run(0, ExecutionMode::Serial);
     let different: std::collections::HashSet<_> = alone.0.iter().collect();

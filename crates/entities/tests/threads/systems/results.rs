@@ -3,9 +3,9 @@
 use ancho_collections::NativeArray;
 use ancho_entities::{
     Changed, CommandPoint, CommandsAt, EndSimulation, Entity, IntoSystem, Local, OrderChanged,
-    Query, ResMut, System, SystemResult, World,
+    Query, ResMut, System, SystemResult, World, WorldSettings,
 };
-use ancho_jobs::JobHandle;
+use ancho_jobs::{JobHandle, JobPool};
 
 use crate::systems::common::{A, B, Log, take, world};
 use crate::systems::trace::Trace;
@@ -67,13 +67,12 @@ fn a_point_waits_for_the_jobs_that_record() {
 fn a0113_names_point_system_job_command_and_entity() {
     let mut world = world();
     world.spawn_batch([A(7), A(8)]);
-    let gone = world.spawn(());
-    world.despawn(gone).unwrap();
+    let never = Entity::from_parts(500, 1);
     world.add_system(Point);
     let fight = move |all: Query<(Entity, &A)>, mut commands: CommandsAt<Point>| {
         let job = all.job().named("Strike").with(commands.writer());
         let job = job.schedule_parallel(move |(entity, a), commands| {
-            commands.add(if a.0 == 7 { entity } else { gone }, B(a.0));
+            commands.add(if a.0 == 7 { entity } else { never }, B(a.0));
         });
         let _ = job;
     };
@@ -81,10 +80,37 @@ fn a0113_names_point_system_job_command_and_entity() {
     assert_eq!(
         world.try_update(0.1).unwrap_err().to_string(),
         "A0113: `Point` did not apply all commands; those of `fight`: A0078: command 2 of 2 failed, `add `game::B` to \
-         2v1`, which job `Strike` recorded; the commands before it were applied, those after it were not: A0050: \
-         entity 2v1 no longer exists: it was despawned; check stored references with `exists`"
+         500v1`, which job `Strike` recorded; the other commands were applied: A0050: entity 500v1 does not exist: this world \
+         has not created it; check whether it belongs to another world"
     );
     assert_eq!(world.query::<&B>().iter().map(|b| b.0).collect::<Vec<_>>(), [7]);
+}
+
+#[test]
+fn a0160_counts_skipped_commands_of_jobs_and_names_the_job() {
+    for workers in [0, 2] {
+        let pool = JobPool::builder().workers(workers).build().unwrap();
+        let mut world = World::with_settings("test", WorldSettings::new().job_pool(&pool));
+        let all: Vec<_> = world.spawn_batch((0..1000).map(A)).collect();
+        world.add_system(Point);
+        let bury = move |mut commands: CommandsAt<Point>| commands.commands().despawn(all[3]);
+        world.add_system(bury.named("bury").before(Point));
+        let ignite = |all: Query<(Entity, &A)>, mut commands: CommandsAt<Point>| {
+            let job = all.job().named("Ignite").with(commands.writer());
+            job.schedule_parallel(|(entity, a), commands| commands.add(entity, B(a.0)));
+        };
+        world.add_system(ignite.named("ignite").before(Point));
+        let (sender, warnings) = std::sync::mpsc::channel();
+        world.set_error_handler(move |error| {
+            sender.send((error.is_warning(), error.to_string())).unwrap();
+        });
+        world.try_update(0.1).unwrap();
+        assert_eq!(world.query::<&B>().count(), 999);
+        let said = "A0160: system `ignite` recorded 1 command for entities that no longer exist, and it was skipped; the \
+                    first is `add `game::B` to 3v1`, which job `Ignite` recorded; check entities with `exists` before \
+                    commands are recorded, or let only one system despawn and change them";
+        assert_eq!(warnings.try_iter().collect::<Vec<_>>(), [(true, said.to_owned())]);
+    }
 }
 
 #[test]

@@ -4,11 +4,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
-use ancho_collections::NativeArray;
+use ancho_collections::{NativeArray, NativeList};
 use ancho_entities::{
-    Component, EnabledMut, IntoSystem, Query, ResMut, UpdateError, World, WorldSettings,
+    Component, EnabledMut, IntoSystem, Query, ResMut, SystemResult, UpdateError, World,
+    WorldSettings,
 };
-use ancho_jobs::JobPool;
+use ancho_jobs::{JobPool, JobScheduler};
 
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
 struct Position(u32);
@@ -195,4 +196,89 @@ fn a_container_that_a_job_has_is_refused_to_a_system_by_name() {
     for part in ["`reads`", "A0003", "`grid`", "Fill"] {
         assert!(told.contains(part), "{part} in {told}");
     }
+}
+
+/// Positions that a job has listed, and the number of them that the next system has read.
+#[derive(Default)]
+struct Listed {
+    list: NativeList<u32>,
+    count: usize,
+}
+
+fn list_positions(
+    positions: Query<&Position>,
+    mut listed: ResMut<Listed>,
+    jobs: &JobScheduler,
+) -> SystemResult {
+    listed.list.wait_mut(jobs)?.clear();
+    let count = positions.count();
+    listed.list.get_mut()?.reserve(count);
+    positions.job().with(listed.list.writer()).schedule_parallel(|position, list| {
+        assert_ne!(position.0, 13, "unlucky");
+        list.push(position.0);
+    });
+    Ok(())
+}
+
+fn count_listed(mut listed: ResMut<Listed>, jobs: &JobScheduler) -> SystemResult {
+    listed.count = listed.list.wait(jobs)?.len();
+    Ok(())
+}
+
+#[test]
+fn a_system_reads_a_container_that_the_job_of_another_system_fills() {
+    let mut world = world();
+    world.insert_resource(Listed::default());
+    world.spawn_batch((100..1100).map(Position));
+    let list = world.add_system(list_positions);
+    world.add_system(count_listed.after(list));
+    for _ in 0..3 {
+        world.try_update(0.1).unwrap();
+        assert_eq!(world.resource::<Listed>().count, 1000);
+    }
+    world.spawn(Position(1));
+    world.update_system(list).unwrap();
+    let listed = &world.resource::<Listed>().list;
+    assert!(listed.get().is_err(), "the job was not completed");
+    assert_eq!(listed.wait(world.jobs()).unwrap().len(), 1001);
+}
+
+#[test]
+fn waiting_for_a_container_completes_no_other_jobs() {
+    let (mut world, gate) = (world(), Gate::default());
+    world.insert_resource(Listed::default());
+    world.spawn_many((Position(0), Velocity(0)), 10);
+    let waits = gate.clone();
+    world.add_system(move |mut velocities: Query<&mut Velocity>| {
+        let gate = waits.clone();
+        velocities.schedule(move |_| gate.wait());
+    });
+    world.add_system(list_positions);
+    world.add_system(count_listed);
+    world.add_system(move |listed: ResMut<Listed>| {
+        assert_eq!(listed.count, 10);
+        gate.open();
+    });
+    world.try_update(0.1).unwrap();
+}
+
+#[test]
+fn a0169_a_failed_job_is_reported_once_to_the_system_that_waits() {
+    let mut world = world();
+    world.insert_resource(Listed::default());
+    let unlucky = world.spawn(Position(13));
+    let list = world.add_system(list_positions.named("list"));
+    world.add_system(count_listed.named("count").after(list));
+    let errors = world.try_update(0.1).unwrap_err();
+    assert_eq!(errors.iter().count(), 1, "{errors}");
+    let message = errors.to_string();
+    let begin = "A0106: system `count` failed: A0169: the NativeList<u32> made at ";
+    assert!(message.starts_with(begin), "{message}");
+    assert!(
+        message.contains(" may be incomplete, because a job that uses it failed: A0011: job `")
+    );
+    assert!(message.contains("unlucky"), "{message}");
+    world.despawn(unlucky).unwrap();
+    world.try_update(0.1).unwrap();
+    assert_eq!(world.resource::<Listed>().count, 0);
 }

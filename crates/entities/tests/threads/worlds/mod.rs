@@ -5,6 +5,7 @@ mod conflicting_jobs;
 mod forks;
 mod managed;
 mod moved_transactions;
+mod non_send;
 mod owners;
 mod sent;
 mod transactions;

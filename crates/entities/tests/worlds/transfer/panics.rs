@@ -7,7 +7,10 @@ use std::hash::{Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
-use ancho_entities::{Component, Entity, Field, PerChunk, Shared, SharedComponent, With};
+use ancho_entities::{
+    ChunkArena, Component, Entity, Field, PerChunk, Shared, SharedComponent, With, World,
+    WorldSettings,
+};
 
 use crate::common::*;
 
@@ -192,4 +195,24 @@ fn other_references_are_remapped_if_one_remap_panics() {
         // All later comparisons panic, too.
         assert_eq!(panicked > 0, moved.is_none());
     }
+}
+
+/// The copies of single rows are dropped when there is no memory for the copy of a whole chunk.
+#[test]
+fn no_empty_chunk_remains_if_dropping_copies_panics() {
+    let mut source = chunks_of(5);
+    let loud = [(A(1), Loud(true)), (A(2), Loud(true))];
+    let loud: Vec<_> = source.spawn_batch(loud).collect();
+    let whole = source.spawn(B(1));
+    let arena = ChunkArena::with_limit(16 * 1024);
+    let settings = WorldSettings::new().chunk_capacity_limit(5).arena(arena.clone());
+    let mut here = Checked(World::with_settings("Limited", settings));
+    let copy = || source.batch(&[loud[0], whole]).copy_to(&mut here);
+    assert!(catch_unwind(AssertUnwindSafe(copy)).is_err());
+    source.query_mut::<&mut Loud>().for_each(|loud| loud.0 = false);
+    here.check_invariants().unwrap();
+    assert_eq!((here.entity_count(), here.chunks().count(), arena.stats().used), (0, 0, 0));
+    here.query_mut::<&mut A>().for_each(|a| a.0 += 1);
+    here.spawn((A(1), Loud(false)));
+    assert_eq!(here.query::<&Loud>().count(), 1);
 }
