@@ -105,7 +105,7 @@ pub mod __macro {
         Probe,
     };
     pub use crate::component::{Duplicate, Initial, TypeSlot};
-    pub use crate::field::{field, opaque_field};
+    pub use crate::field::{FieldValue, VisitField, VisitNothing, field, opaque_field};
     pub use crate::query::{
         ArchetypeLookup, ArrayHeld, AspectField, ChunkField, ChunkMarks, ChunkView, ColumnData,
         ColumnFetch, ColumnLookup, KnownGroups, LookupForm, LookupHeld, ManagedField, Need,
