@@ -113,7 +113,7 @@ pub mod __macro {
         ReadOnlyField, SharedField, Splitting,
     };
     pub use crate::schedule::{ParamConflict, SystemAccess, SystemTarget};
-    pub use crate::set::ComponentColumn;
+    pub use crate::set::{ComponentColumn, IsComponent, IsSet, SetKind, SetValues};
     pub use crate::shared::require_clone;
     pub use crate::storage::RowPlace;
     #[cfg(feature = "auto")]
