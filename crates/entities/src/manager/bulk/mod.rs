@@ -3,9 +3,9 @@
 //! A change has three steps, so that it is made completely or not at all:
 //!
 //! 1. [`plan`] determines the action for the rows of each chunk, and reserves rows for those that move. It fails if there is no
-//! memory.
+//!    memory.
 //! 2. [`BulkPlan::write_values`](plan::BulkPlan::write_values) clones or creates the new values. This runs user code, which can
-//! panic.
+//!    panic.
 //! 3. [`apply`] moves values, ids and whole chunks. It cannot fail. Old values are dropped at the end.
 
 mod apply;

@@ -3,8 +3,8 @@
 //! A transfer has three steps, so that it is made completely or not at all:
 //!
 //! 1. [`plan`] determines the targets of the rows of each source chunk, and reserves rows for those whose chunk is not moved as a
-//! whole. It fails if there is no memory. Looking up shared values runs user code. Their entity references are already replaced
-//! in this step, so the next ids are computed in advance.
+//!    whole. It fails if there is no memory. Looking up shared values runs user code. Their entity references are already replaced
+//!    in this step, so the next ids are computed in advance.
 //! 2. If the entities are copied, their values are cloned. This runs user code, which can panic.
 //! 3. [`ImportPlan`](crate::storage::ImportPlan) moves chunks and rows, and allocates the ids. It cannot fail.
 //!
