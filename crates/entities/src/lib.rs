@@ -117,12 +117,13 @@ pub mod __macro {
     pub use crate::shared::require_clone;
     pub use crate::storage::RowPlace;
     #[cfg(feature = "auto")]
-    pub use crate::system::registry::{auto_system, bootstrap_hook};
+    pub use crate::system::registry::{auto_system, bootstrap_hook, builder_of};
     pub use crate::system::{
-        ByType, CommandsAtState, CommandsState, IntoSystemTarget, IntoSystems, IsFunction, IsGroup,
-        IsPoint, IsStruct, LocalState, ParamSetup, ParamState, QueryParamState, SystemFunction,
-        SystemOutput, UnsafeWorldCell,
+        ByType, CommandsAtState, CommandsState, FunctionShape, InferMarker, IntoSystemTarget,
+        IntoSystems, IsFunction, IsGroup, IsPoint, IsStruct, LocalState, ParamSetup, ParamState,
+        QueryParamState, SystemFunction, SystemOutput, UnsafeWorldCell,
     };
+    pub use crate::world::Resource;
     #[cfg(feature = "auto")]
     pub use inventory;
 }

@@ -57,6 +57,12 @@ use crate::world::{Record, World};
 /// world.update(0.1);
 /// assert_eq!(world.resource::<Counts>().0, [0, 1]);
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a command point",
+    label = "not a command point",
+    note = "points of the built-in groups are `BeginSimulation`, `EndSimulation`, `EndFixedStep` and others; for a point of your \
+            own, write `impl CommandPoint for {Self} {{}}`, and add it with `add_system`"
+)]
 pub trait CommandPoint: Sized + Send + 'static {
     /// Returns the name that errors and tools show.
     fn name() -> &'static str {
@@ -115,12 +121,12 @@ named_units! {
 /// world.update(0.1);
 /// assert_eq!(world.entity_count(), 90);
 /// ```
-pub struct CommandsAt<'s, P> {
+pub struct CommandsAt<'s, P: CommandPoint> {
     buffer: ParamBuffer<'s>,
     point: PhantomData<fn() -> P>,
 }
 
-impl<'s, P> CommandsAt<'s, P> {
+impl<'s, P: CommandPoint> CommandsAt<'s, P> {
     pub(super) fn new(buffer: ParamBuffer<'s>) -> Self {
         Self { buffer, point: PhantomData }
     }
@@ -169,7 +175,7 @@ impl<P: CommandPoint> CommandsAt<'_, P> {
     }
 }
 
-impl<P> fmt::Debug for CommandsAt<'_, P> {
+impl<P: CommandPoint> fmt::Debug for CommandsAt<'_, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "CommandsAt<{}>", type_name::<P>())
     }

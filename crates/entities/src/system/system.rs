@@ -58,6 +58,11 @@ use crate::version::Version;
 /// assert_eq!(world.get::<Position>(stone).unwrap().0, 1.0);
 /// assert_eq!(world.system::<Movement>().unwrap().updates, 1);
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a struct system",
+    label = "does not implement `System`",
+    note = "write `impl System for {Self}`; other data of systems is in resources: `Res<T>`"
+)]
 pub trait System: Send + 'static {
     /// Called when the system is added.
     ///

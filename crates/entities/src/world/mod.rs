@@ -11,6 +11,7 @@ use std::ops::{Deref, DerefMut};
 
 use ancho_collections::{Allocator, RewindableAllocator};
 use ancho_jobs::JobPool;
+pub use resources::Resource;
 use resources::Resources;
 pub(crate) use systems::{
     Children, ErasedSystem, Flags, Outcome, Profile, Record, SystemSlot, Systems, no_such,

@@ -21,7 +21,7 @@ use crate::system::point::{CommandPoint, CommandsAt};
 use crate::system::system::System;
 use crate::time::Time;
 use crate::version::Version;
-use crate::world::World;
+use crate::world::{Resource, World};
 
 /// A world that the parameters of a running system share.
 ///
@@ -272,7 +272,7 @@ unsafe impl<D: QueryData, F: QueryFilter> SystemParam for Option<Single<'_, D, F
 /// The index of a resource in the world.
 impl ParamState for u32 {}
 
-fn declare_resource<T: Send + 'static, P>(
+fn declare_resource<T: Resource, P>(
     setup: &mut ParamSetup<'_>,
     write: bool,
 ) -> Result<u32, ParamConflict> {
@@ -281,7 +281,7 @@ fn declare_resource<T: Send + 'static, P>(
     Ok(setup.world.resources.place_of::<T>())
 }
 
-fn prepare_resource<T: Send + 'static>(place: u32, world: &World) -> Result<(), SystemFault> {
+fn prepare_resource<T: Resource>(place: u32, world: &World) -> Result<(), SystemFault> {
     match world.resources.get_at::<T>(place) {
         Some(_) => Ok(()),
         None => Err(SystemFault::NoResource { resource: type_name::<T>() }),
@@ -294,7 +294,7 @@ macro_rules! implement_resource {
         // SAFETY:
         // - the resource is declared, as written if this parameter writes it
         // - this parameter accesses nothing else
-        unsafe impl<T: Send + 'static> SystemParam for $name<'_, T> {
+        unsafe impl<T: Resource> SystemParam for $name<'_, T> {
             type State = u32;
             type Item<'w, 's> = $name<'w, T>;
 
@@ -315,7 +315,7 @@ macro_rules! implement_resource {
         // SAFETY:
         // - the resource is declared, as written if this parameter writes it
         // - this parameter accesses nothing else
-        unsafe impl<T: Send + 'static> SystemParam for Option<$name<'_, T>> {
+        unsafe impl<T: Resource> SystemParam for Option<$name<'_, T>> {
             type State = u32;
             type Item<'w, 's> = Option<$name<'w, T>>;
 
