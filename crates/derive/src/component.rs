@@ -77,27 +77,33 @@ impl Kind {
         match option {
             "name" | "cleanup" | "maximum_chunk_capacity" => true,
             "enableable" | "track_changes" | "write_group" => self != Self::Shared,
+            "remedy" => self == Self::Component,
             "inline" => self == Self::Buffer,
             "component" => matches!(self, Self::Buffer | Self::Shared),
             _ => false,
         }
     }
 
-    fn no_such_option(self) -> String {
+    fn no_such_option(self) -> &'static str {
         match self {
-            Self::Component | Self::Managed => format!(
-                "unknown option; a component has `#[{}(name = \"…\", enableable, cleanup, track_changes, \
-                         write_group(…), maximum_chunk_capacity = …)]`",
-                self.attribute()
-            ),
-            Self::Buffer => "unknown option; there are `#[buffer(inline = 8)]`, \
+            Self::Component => {
+                "unknown option; a component has `#[component(name = \"…\", enableable, cleanup, \
+                                track_changes, write_group(…), maximum_chunk_capacity = …, remedy = \"…\")]`"
+            }
+            Self::Managed => {
+                "unknown option; a component has `#[managed(name = \"…\", enableable, cleanup, \
+                              track_changes, write_group(…), maximum_chunk_capacity = …)]`"
+            }
+            Self::Buffer => {
+                "unknown option; there are `#[buffer(inline = 8)]`, \
                              `#[buffer(name = \"…\")]`, `#[buffer(enableable)]`, `#[buffer(cleanup)]`, \
                              `#[buffer(track_changes)]`, `#[buffer(write_group(…))]`, \
                              `#[buffer(maximum_chunk_capacity = …)]` and `#[buffer(component)]`"
-                .to_owned(),
-            Self::Shared => "unknown option; there are `#[shared(name = \"…\")]`, \
+            }
+            Self::Shared => {
+                "unknown option; there are `#[shared(name = \"…\")]`, \
                              `#[shared(cleanup)]`, `#[shared(maximum_chunk_capacity = …)]` and `#[shared(component)]`"
-                .to_owned(),
+            }
         }
     }
 
@@ -163,6 +169,8 @@ pub(crate) fn derive(input: &DeriveInput, kind: Kind) -> Result<TokenStream> {
         let bounds = parse_quote!(#name #type_generics: #bounds);
         generics.make_where_clause().predicates.push(bounds);
     }
+    // Errors about other types do not list this one. For a generic type, the attribute would hide which bound is not met.
+    let hidden = (!is_generic).then(|| quote!(#[diagnostic::do_not_recommend]));
     let (implemented, probes) = (kind.implemented(), kind.probes());
     let (impl_generics, type_generics, where_clause) = generics.split_for_impl();
     Ok(quote! {
@@ -171,6 +179,7 @@ pub(crate) fn derive(input: &DeriveInput, kind: Kind) -> Result<TokenStream> {
         #check
 
         #[automatically_derived]
+        #hidden
         impl #impl_generics #implemented for #name #type_generics #where_clause {
             #constants
 
@@ -193,6 +202,7 @@ struct Options {
     /// The components whose write groups the type is in.
     write_groups: Vec<Type>,
     maximum_chunk_capacity: Option<NonZero<u32>>,
+    remedy: Option<LitStr>,
     is_component: bool,
 }
 
@@ -233,6 +243,11 @@ impl Options {
                 };
                 if self.maximum_chunk_capacity.replace(most).is_some() {
                     return Err(meta.error("a component has one maximum chunk capacity"));
+                }
+            }
+            "remedy" => {
+                if self.remedy.replace(meta.value()?.parse()?).is_some() {
+                    return Err(meta.error("`remedy` is set twice"));
                 }
             }
             _ => {
@@ -277,6 +292,9 @@ impl Options {
                 > = ::core::num::NonZero::new(#most);
             }
         });
+        let remedy = self.remedy.as_ref().map(|remedy| {
+            quote! { const REMEDY: &'static ::core::primitive::str = #remedy; }
+        });
         let name = self.name.as_ref().map(|given| {
             // The name of a generic type includes its arguments.
             let name = if is_generic {
@@ -298,6 +316,7 @@ impl Options {
             #(#inline)*
             #write_groups
             #chunk_capacity
+            #remedy
         }
     }
 }

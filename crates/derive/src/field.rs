@@ -53,11 +53,15 @@ impl Derived {
 
                 #[inline]
                 fn hash_state(&self, __state: &mut ::ancho_entities::StateHasher) {
+                    #[allow(unused_imports, reason = "not all types have fields")]
+                    use ::ancho_entities::__macro::{VisitField as _, VisitNothing as _};
                     #hash_state
                 }
 
                 #[inline]
                 fn remap(&mut self, __map: &mut ::ancho_entities::EntityRemap<'_>) {
+                    #[allow(unused_imports, reason = "not all types have fields")]
+                    use ::ancho_entities::__macro::{VisitField as _, VisitNothing as _};
                     #remap
                 }
             }
@@ -142,14 +146,16 @@ impl Contents {
     fn hash_state(&self) -> TokenStream {
         let index = |index: u32| quote!(::ancho_entities::StateHasher::write_u32(__state, #index););
         self.visit(index, |value, span| {
-            quote_spanned!(span=> ::ancho_entities::Field::hash_state(#value, __state);)
+            quote_spanned!(span=> ::ancho_entities::__macro::FieldValue(#value).__ancho_hash(__state);)
         })
     }
 
     fn remap(&self) -> TokenStream {
         self.visit(
             |_| TokenStream::new(),
-            |value, span| quote_spanned!(span=> ::ancho_entities::Field::remap(#value, __map);),
+            |value, span| {
+                quote_spanned!(span=> ::ancho_entities::__macro::FieldValue(#value).__ancho_remap(__map);)
+            },
         )
     }
 

@@ -44,7 +44,7 @@ pub(crate) fn attribute(options: TokenStream, item: TokenStream) -> Result<Token
                     ::core::concat!(::core::module_path!(), "::", ::core::stringify!(#name)),
                     ::core::file!(),
                     ::core::line!(),
-                    || ::ancho_entities::IntoSystem::into_builder(#value #(.#settings)*),
+                    || ::ancho_entities::__macro::builder_of(#value) #(.#settings)*,
                 )
             }
         };

@@ -66,6 +66,7 @@ macro_rules! tag {
     ($name:ident) => {
         unit_field!($name);
 
+        #[diagnostic::do_not_recommend]
         impl Component for $name {
             fn name() -> &'static str {
                 concat!("ancho::", stringify!($name))

@@ -207,7 +207,8 @@ impl fmt::Display for EntityError {
             ),
             Self::MissingComponent { entity, component } => write!(
                 f,
-                "A0051: entity {entity} has no `{component}`; add it first, or check with `has`"
+                "A0051: entity {entity} has no `{component}`; {}",
+                component.0.remedy
             ),
             Self::AlreadyPresent { entity, component } => write!(
                 f,

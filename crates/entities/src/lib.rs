@@ -110,7 +110,7 @@ pub mod __macro {
         Probe,
     };
     pub use crate::component::{Duplicate, Initial, TypeSlot};
-    pub use crate::field::{field, opaque_field};
+    pub use crate::field::{FieldValue, VisitField, VisitNothing, field, opaque_field};
     pub use crate::query::{
         ArchetypeLookup, ArrayHeld, AspectField, ChunkField, ChunkMarks, ChunkView, ColumnData,
         ColumnFetch, ColumnLookup, KnownGroups, LookupForm, LookupHeld, ManagedField, Need,
@@ -118,16 +118,17 @@ pub mod __macro {
         ReadOnlyField, SharedField, Splitting,
     };
     pub use crate::schedule::{ParamConflict, SystemAccess, SystemTarget};
-    pub use crate::set::ComponentColumn;
+    pub use crate::set::{ComponentColumn, IsComponent, IsSet, SetKind, SetValues};
     pub use crate::shared::require_clone;
     pub use crate::storage::RowPlace;
     #[cfg(feature = "auto")]
-    pub use crate::system::registry::{auto_system, bootstrap_hook};
+    pub use crate::system::registry::{auto_system, bootstrap_hook, builder_of};
     pub use crate::system::{
-        ByType, CommandsAtState, CommandsState, IntoSystemTarget, IntoSystems, IsFunction, IsGroup,
-        IsPoint, IsStruct, LocalState, ParamSetup, ParamState, QueryParamState, SystemFunction,
-        SystemOutput, UnsafeWorldCell,
+        ByType, CommandsAtState, CommandsState, FunctionShape, InferMarker, IntoSystemTarget,
+        IntoSystems, IsFunction, IsGroup, IsPoint, IsStruct, LocalState, ParamSetup, ParamState,
+        QueryParamState, SystemFunction, SystemOutput, UnsafeWorldCell,
     };
+    pub use crate::world::Resource;
     #[cfg(feature = "auto")]
     pub use inventory;
 }

@@ -14,7 +14,7 @@ use crate::component::{
 };
 use crate::field::{EntityRemap, Field, FieldKind, Shape, StateHasher, shape_of};
 
-use crate::set::{CloneSet, ComponentSet};
+use crate::set::{CloneSet, IsSet, SetKind, SetValues};
 use crate::storage::RowPlace;
 
 /// A component that only one thread uses at a time. Its type is `Send`, and need not be `Sync`.
@@ -140,8 +140,8 @@ impl ComponentType {
 
 /// An owned managed component, which can be moved into a world or out of it.
 ///
-/// A `Managed` is a [set of components](ComponentSet), alone and in tuples. `has`, `remove` and `archetype` take it as the type
-/// of the component. `spawn`, `add` and `set` take its value, and `take` returns one.
+/// A `Managed` is a [set of components](crate::ComponentSet), alone and in tuples. `has`, `remove` and `archetype` take it as the
+/// type of the component. `spawn`, `add` and `set` take its value, and `take` returns one.
 ///
 /// The value is accessible by ownership or through a mutable borrow. A shared reference never yields a `&T`, so `Managed` is
 /// `Sync` even if `T` is not.
@@ -221,8 +221,12 @@ impl<T> Managed<T> {
     }
 }
 
+impl<T> SetKind for Managed<T> {
+    type Kind = IsSet;
+}
+
 // SAFETY: the set has one type, and the methods use one offset and one value of it: a box, as in the column.
-unsafe impl<T: ManagedComponent> ComponentSet for Managed<T> {
+unsafe impl<T: ManagedComponent> SetValues<IsSet> for Managed<T> {
     const COUNT: usize = 1;
     const HAS_ENTITIES: bool = T::HAS_ENTITIES;
 

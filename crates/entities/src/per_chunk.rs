@@ -13,7 +13,7 @@ use crate::component::{
     ChunkValue, Component, ComponentType, SharedValue, TypeInfo, Written, registry,
 };
 use crate::field::{EntityRemap, FieldKind, Shape};
-use crate::set::{CloneSet, ComponentSet};
+use crate::set::{CloneSet, IsSet, SetKind, SetValues};
 use crate::storage::RowPlace;
 
 /// A tag for entities whose chunk has a chunk component `T`: one value for all entities of the chunk.
@@ -21,7 +21,7 @@ use crate::storage::RowPlace;
 /// Use it for properties of a chunk: the bounding box of its entities, their level of detail, or the time of the last update.
 /// These are Unity's chunk components.
 ///
-/// - The tag is a [set of components](ComponentSet) without bytes, alone and in tuples. `spawn` and `add` take it, and
+/// - The tag is a [set of components](crate::ComponentSet) without bytes, alone and in tuples. `spawn` and `add` take it, and
 ///   `has::<PerChunk<T>>` tests for it. It is not the component `T`; an entity may have both.
 /// - The value belongs to the chunk. It is read with [`chunk_component`](crate::EntityManager::chunk_component) and
 ///   [`ArchetypeChunk::chunk_component`](crate::ArchetypeChunk::chunk_component), and replaced with
@@ -136,8 +136,12 @@ unsafe fn write_default<T: Default>(to: *mut u8, count: usize) {
     unsafe { Written::fill(to.cast::<T>(), count, |_| T::default()) }
 }
 
+impl<T> SetKind for PerChunk<T> {
+    type Kind = IsSet;
+}
+
 // SAFETY: the set has one type, whose values have no bytes, so nothing is written or read.
-unsafe impl<T: Component + Default> ComponentSet for PerChunk<T> {
+unsafe impl<T: Component + Default> SetValues<IsSet> for PerChunk<T> {
     const COUNT: usize = 1;
     const HAS_ENTITIES: bool = false;
 

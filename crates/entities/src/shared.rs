@@ -16,7 +16,7 @@ use crate::component::{
     TypeSlot, registry,
 };
 use crate::field::{EntityRemap, Field, FieldKind, Shape};
-use crate::set::{CloneSet, ComponentSet};
+use crate::set::{CloneSet, IsSet, SetKind, SetValues};
 use crate::storage::RowPlace;
 
 /// A component that has the same value for many entities, such as a team, a mesh with its material, or the settings of a flock.
@@ -151,8 +151,8 @@ pub trait SharedComponent: Field + Eq + Hash + Send + Sync + Sized + 'static {
 
 /// An owned value of a shared component, which can be moved into a world or out of it.
 ///
-/// A `Shared` is a [set of components](ComponentSet), alone and in tuples. `has`, `remove` and `archetype` take it as the type of
-/// the component. `spawn`, `add` and `set` take its value, and `take` returns one.
+/// A `Shared` is a [set of components](crate::ComponentSet), alone and in tuples. `has`, `remove` and `archetype` take it as the
+/// type of the component. `spawn`, `add` and `set` take its value, and `take` returns one.
 ///
 /// A clone refers to the same value. It does not require `T: Clone`.
 ///
@@ -254,8 +254,12 @@ impl<T: SharedComponent> Shared<T> {
     }
 }
 
+impl<T> SetKind for Shared<T> {
+    type Kind = IsSet;
+}
+
 // SAFETY: the set has one type, which has no bytes in the row. `shared` yields the value, and `read` gets it from the iterator.
-unsafe impl<T: SharedComponent> ComponentSet for Shared<T> {
+unsafe impl<T: SharedComponent> SetValues<IsSet> for Shared<T> {
     const COUNT: usize = 1;
     const SHARED: bool = true;
     const HAS_ENTITIES: bool = T::HAS_ENTITIES;

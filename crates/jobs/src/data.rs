@@ -70,7 +70,8 @@ use crate::safety::AccessList;
     message = "`{Self}` cannot be passed to a job",
     label = "not job data",
     note = "pass tokens of containers, such as `slice.write()` or `cell.read()`, or a tuple of them; \
-            plain values are captured by the job's closure"
+            plain values are captured by the job's closure",
+    note = "in a system, pass `lookup.into_job()` and `commands.writer()`"
 )]
 pub unsafe trait JobData {
     /// The data that the job keeps until it has finished.
@@ -209,7 +210,7 @@ pub unsafe trait JobData {
     message = "`{Self}` cannot be split between the batches of a parallel job",
     label = "not for parallel jobs",
     note = "a parallel job takes `slice.write()`, `slice.read()`, `cell.read()` or `cell.concurrent()`; \
-            `cell.write()` is for single jobs"
+            `cell.write()` is for single jobs: use `schedule`"
 )]
 pub unsafe trait ParallelJobData: JobData {
     /// The views that one batch gets.

@@ -122,8 +122,11 @@ pub struct PostTransformMatrix(pub Mat4);
 /// assert!(place.forward().abs_diff_eq(Vec3::X, 1e-6));
 /// ```
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
-#[component(name = "ancho::LocalToWorld")]
 #[doc(alias = "GlobalTransform")]
+#[component(
+    name = "ancho::LocalToWorld",
+    remedy = "the transform systems add it: call `add_transforms`, and update the world"
+)]
 pub struct LocalToWorld(pub Mat4);
 
 impl LocalToWorld {

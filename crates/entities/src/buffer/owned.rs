@@ -12,13 +12,13 @@ use super::element::too_many;
 use super::{BufferElement, Header};
 use crate::component::{ComponentType, How, SharedValue};
 use crate::field::EntityRemap;
-use crate::set::{CloneSet, ComponentSet};
+use crate::set::{CloneSet, IsSet, SetKind, SetValues};
 use crate::storage::RowPlace;
 
 /// An owned list of buffer elements, which can be moved into a world or out of it.
 ///
-/// A `Buffer` is a [set of components](ComponentSet), alone and in tuples. `has`, `remove` and `archetype` take it as the type of
-/// the buffer. `spawn`, `add` and `set` take its elements, and `take` returns one.
+/// A `Buffer` is a [set of components](crate::ComponentSet), alone and in tuples. `has`, `remove` and `archetype` take it as the
+/// type of the buffer. `spawn`, `add` and `set` take its elements, and `take` returns one.
 ///
 /// A `Buffer` can be created from a `Vec`, an array or an iterator. The memory of a `Vec` is reused unless the elements fit in
 /// the chunk.
@@ -136,8 +136,12 @@ impl<T: BufferElement> Buffer<T> {
     }
 }
 
+impl<T> SetKind for Buffer<T> {
+    type Kind = IsSet;
+}
+
 // SAFETY: the set has one type, and the methods use one offset and one value of it.
-unsafe impl<T: BufferElement> ComponentSet for Buffer<T> {
+unsafe impl<T: BufferElement> SetValues<IsSet> for Buffer<T> {
     const COUNT: usize = 1;
     const HAS_ENTITIES: bool = T::HAS_ENTITIES;
 

@@ -15,7 +15,7 @@ use std::{fmt, slice};
 use super::component_type::stable_name;
 use super::probe::How;
 use super::registry::keep_name;
-use super::{Component, ComponentType, WriteGroup};
+use super::{Component, ComponentType, REMEDY, WriteGroup};
 use crate::entity::Entity;
 use crate::field::{EntityRemap, Shape, StateHasher};
 
@@ -41,6 +41,8 @@ pub(crate) struct TypeInfo {
     /// True if writes are recorded per row.
     pub(crate) tracked: bool,
     pub(crate) write_groups: &'static [WriteGroup],
+    /// The remedy in errors about entities without the component.
+    pub(crate) remedy: &'static str,
     /// The maximum number of entities in a chunk with this type, if the type sets one.
     pub(crate) maximum_capacity: Option<NonZero<u32>>,
     /// True if several threads may read a value at the same time. Otherwise the memory of values is never shared with forks.
@@ -178,6 +180,7 @@ impl TypeInfo {
             cleanup: false,
             tracked: false,
             write_groups: &[],
+            remedy: REMEDY,
             maximum_capacity: None,
             sync: true,
             type_id,
@@ -217,6 +220,7 @@ impl TypeInfo {
             cleanup: T::CLEANUP,
             tracked: T::TRACK_CHANGES,
             write_groups: T::WRITE_GROUPS,
+            remedy: T::REMEDY,
             maximum_capacity: T::MAXIMUM_CHUNK_CAPACITY,
             drop: needs_drop::<T>().then_some(drop_column::<T> as DropColumn),
             copying: match T::duplicate().how {

@@ -26,6 +26,9 @@ pub(crate) use probe::How;
 
 use crate::field::Field;
 
+/// The default of [`Component::REMEDY`].
+const REMEDY: &str = "add it first, or check with `has`";
+
 /// A component: data of an entity, which has at most one value of each component type.
 ///
 /// Any type that is `Send` and `Sync` can be a component. Values are contiguous in chunks. A type without fields is a *tag*, and
@@ -33,7 +36,8 @@ use crate::field::Field;
 ///
 /// The derive also implements [`Field`], and selects how values are [duplicated](Self::duplicate) and
 /// [initialized](Self::initial).
-/// Its options are `#[component(name = "…", enableable, cleanup, track_changes, write_group(…))]`.
+/// Its options are `#[component(name = "…", enableable, cleanup, track_changes, write_group(…), maximum_chunk_capacity = …,
+/// remedy = "…")]`.
 ///
 /// # Examples
 ///
@@ -54,7 +58,9 @@ use crate::field::Field;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a component",
     label = "not a component",
-    note = "write `#[derive(Component)]` on the type; wrap types of other crates in one of your own"
+    note = "write `#[derive(Component)]` on the type; wrap types of other crates in one of your own",
+    note = "buffers, shared and managed components are wrapped: `Buffer<T>`, `Shared<T>`, `Managed<T>`; a query reads a \
+            `&Shared<T>`, and `set_shared` changes it"
 )]
 #[doc(alias = "IComponentData")]
 pub trait Component: Field + Send + Sync + Sized + 'static {
@@ -253,6 +259,26 @@ pub trait Component: Field + Send + Sync + Sized + 'static {
     /// assert_eq!(world.get::<Height>(bird), Ok(&Height(9.0)));
     /// ```
     const WRITE_GROUPS: &'static [WriteGroup] = &[];
+
+    /// The remedy that the error about an entity without the component (A0051) names: `#[component(remedy = "…")]`.
+    ///
+    /// Set it for components that a system of your library adds.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component, Debug)]
+    /// #[component(name = "Velocity", remedy = "the systems of `add_physics` add it")]
+    /// struct Velocity(f32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let stone = world.spawn(());
+    /// let refused = world.get::<Velocity>(stone).unwrap_err();
+    /// assert_eq!(refused.to_string(), "A0051: entity 0v1 has no `Velocity`; the systems of `add_physics` add it");
+    /// ```
+    const REMEDY: &'static str = REMEDY;
 
     /// Returns the slot that caches the type's registration.
     #[doc(hidden)]

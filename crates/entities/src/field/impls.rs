@@ -27,6 +27,7 @@ use crate::Entity;
 macro_rules! leaves {
     ($(impl[$($generics:tt)*] $ty:ty = $shape:expr, |$value:pat_param, $state:pat_param| $write:expr;)*) => {$(
         // SAFETY: the comment of the macro's entry says why the shape describes the type correctly.
+        #[diagnostic::do_not_recommend]
         unsafe impl<$($generics)*> Field for $ty {
             const SHAPE: &'static Shape = &$shape;
 

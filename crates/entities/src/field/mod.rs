@@ -130,3 +130,45 @@ fn plain_bytes<T: Field>(values: &[T]) -> Option<&[u8]> {
         slice::from_raw_parts(values.as_ptr().cast::<u8>(), size_of_val(values))
     })
 }
+
+/// A borrowed field of a type that derives [`Field`].
+///
+/// The methods of [`VisitField`] are found first. If the type of the field is not a `Field`, the methods of [`VisitNothing`] are
+/// found, which need one more borrow. The shape, which the derive generates too, has the bound. So the compiler reports such a
+/// field once, instead of once per method.
+#[derive(Debug)]
+pub struct FieldValue<R>(pub R);
+
+/// Hashes and remaps a field.
+pub trait VisitField: Sized {
+    #[doc(hidden)]
+    fn __ancho_hash(self, _: &mut StateHasher) {}
+
+    #[doc(hidden)]
+    fn __ancho_remap(self, _: &mut EntityRemap<'_>) {}
+}
+
+impl<F: Field> VisitField for FieldValue<&F> {
+    #[inline(always)]
+    fn __ancho_hash(self, state: &mut StateHasher) {
+        self.0.hash_state(state);
+    }
+}
+
+impl<F: Field> VisitField for FieldValue<&mut F> {
+    #[inline(always)]
+    fn __ancho_remap(self, map: &mut EntityRemap<'_>) {
+        self.0.remap(map);
+    }
+}
+
+/// Accepts a field that is not a [`Field`], in code that does not compile.
+pub trait VisitNothing {
+    #[doc(hidden)]
+    fn __ancho_hash(&self, _: &mut StateHasher) {}
+
+    #[doc(hidden)]
+    fn __ancho_remap(&self, _: &mut EntityRemap<'_>) {}
+}
+
+impl<R> VisitNothing for FieldValue<R> {}

@@ -69,8 +69,10 @@ use crate::storage::{Chunk, TrackedColumn, prefetch as fetch_now, prefetch_soon}
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not query data",
     label = "not query data",
-    note = "a query fetches components by reference: write `&T` or `&mut T` for a component `T`",
-    note = "other query data: `Option<&T>`, `Entity`, and tuples"
+    note = "a query fetches components by reference: write `&T` or `&mut T` for a type `T` with `#[derive(Component)]`",
+    note = "filters are the second parameter: `Query<&T, With<U>>`",
+    note = "other query data: `Option<&T>`, `Entity`, tuples, `&Buffer<T>`, `&Shared<T>`, `&Managed<T>`; `set_shared` changes a \
+            shared component"
 )]
 pub unsafe trait QueryData: Sized {
     /// The item of an entity.
@@ -205,7 +207,7 @@ pub unsafe trait QueryData: Sized {
     message = "`{Self}` is not read-only query data",
     label = "only read-only data can be fetched here",
     note = "for a component `T`, write `&T` or `&mut T`; `&mut T` needs `query_mut`, and a world that is borrowed mutably",
-    note = "other read-only query data: `Option<&T>`, `Entity`, and tuples",
+    note = "other read-only query data: `Option<&T>`, `Entity`, tuples, `&Buffer<T>`, `&Shared<T>`, `&Managed<T>`",
     note = "to read data that a `Query` can write, use `as_read_only`; to write it, a method that ends in `_mut`"
 )]
 pub unsafe trait ReadOnlyData: QueryData {}

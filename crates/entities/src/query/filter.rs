@@ -63,9 +63,9 @@ use crate::set::ComponentSet;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a query filter",
     label = "not a filter",
-    note = "use `With<T>`, `Without<T>`, `Any<(T, U)>`, `Changed<T>`, or tuples of filters; `T` and `U` are \
+    note = "filters are `With<T>`, `Without<T>`, `Any<(T, U)>`, `Changed<T>`, and tuples of filters; `T` and `U` are \
             components, or tuples of components, each with `#[derive(Component)]`",
-    note = "`Entity` is not a component; use it as data: `query::<Entity>()`"
+    note = "`Entity`, `&T` and `&mut T` are data, the first parameter: `Query<(Entity, &T)>`"
 )]
 pub trait QueryFilter: 'static {
     /// Options of the whole query.

@@ -58,7 +58,7 @@ use crate::version::Version;
 #[must_use = "a lookup does nothing until an entity is looked up"]
 #[doc(alias = "ComponentLookup")]
 #[doc(alias = "BufferLookup")]
-pub struct Lookup<'w, D, F: LookupForm = ()> {
+pub struct Lookup<'w, D: QueryData, F: LookupForm = ()> {
     state: F::State<'w>,
     /// Invariant in `D` and `F`: the columns of a subtype may be laid out differently.
     of: PhantomData<*mut (D, F)>,
@@ -71,12 +71,18 @@ pub struct Indexed;
 /// The second parameter of a [`Lookup`], which determines its form: a filter, or [`Indexed`].
 ///
 /// This trait is sealed. It is implemented for all filters and for `Indexed`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a query filter",
+    label = "not a filter",
+    note = "filters are `With<T>`, `Without<T>`, `Any<(T, U)>`, and tuples of filters; `T` and `U` are components"
+)]
 pub trait LookupForm {
     /// The fields of the lookup.
     #[doc(hidden)]
     type State<'w>;
 }
 
+#[diagnostic::do_not_recommend]
 impl<F: QueryFilter> LookupForm for F {
     type State<'w> = ArchetypeLookup<'w>;
 }
@@ -95,9 +101,8 @@ pub struct ArchetypeLookup<'w> {
     recent: Cell<Option<&'w Match>>,
     /// The views that a job with this lookup conflicts with.
     meets: Meets<'w>,
-    /// The borrow of the manager, as a borrow of `()`: the compiler then names one reason why a lookup is not `Send`, instead of
-    /// one for each field of the manager.
-    world: PhantomData<&'w mut ()>,
+    /// The borrow of the manager.
+    world: PhantomData<&'w mut EntityManager>,
 }
 
 impl<'w, D: QueryData, F: QueryFilter> Lookup<'w, D, F> {
@@ -542,7 +547,7 @@ impl<D: ColumnData> ExactSizeIterator for GetMany<'_, '_, D> {}
 
 impl<D: ColumnData> FusedIterator for GetMany<'_, '_, D> {}
 
-impl<D, F: LookupForm> fmt::Debug for Lookup<'_, D, F> {
+impl<D: QueryData, F: LookupForm> fmt::Debug for Lookup<'_, D, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Lookup<{}, {}>", type_name::<D>(), type_name::<F>())
     }

@@ -83,15 +83,14 @@ use crate::version::Version;
 #[doc(alias = "SystemAPI.Query")]
 #[doc(alias = "EntityQuery")]
 #[doc(alias = "QueryState")]
-pub struct Query<'w, D, F = ()> {
+pub struct Query<'w, D: QueryData, F: QueryFilter = ()> {
     /// The manager, borrowed for `'w`: shared if `D` is read-only, otherwise mutably by all views of one split together.
     pub(super) entities: NonNull<EntityManager>,
     pub(super) matched: &'w QueryState,
     pub(super) settings: Settings,
     pub(super) others: Others,
-    /// The borrow of the manager, as a borrow of `()`: the compiler then names one reason why a query is not `Send`, instead of one
-    /// for each field of the manager.
-    world: PhantomData<&'w mut ()>,
+    /// The borrow of the manager.
+    world: PhantomData<&'w mut EntityManager>,
     /// Invariant in `D`: the columns of a subtype may be laid out differently.
     of: PhantomData<*mut (D, F)>,
 }
@@ -823,7 +822,7 @@ impl<'v, D: QueryData, F: QueryFilter> IntoIterator for &'v mut Query<'_, D, F> 
     }
 }
 
-impl<D, F> fmt::Debug for Query<'_, D, F> {
+impl<D: QueryData, F: QueryFilter> fmt::Debug for Query<'_, D, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Query<{}, {}>", type_name::<D>(), type_name::<F>())
     }

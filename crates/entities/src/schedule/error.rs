@@ -1,5 +1,6 @@
 //! Errors of systems, and their messages.
 
+use std::any::type_name;
 use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use crate::commands::{CommandError, PlaybackReport};
 use crate::debug_as_display::debug_as_display;
 use crate::error::EntityError;
 use crate::storage::OutOfMemory;
-use crate::time::TimeError;
+use crate::time::{Time, TimeError};
 
 /// The result of a struct system. Function systems can return it too. The `?` operator converts any error.
 ///
@@ -480,6 +481,11 @@ impl fmt::Display for UpdateError {
             SystemFault::Failed { message } => {
                 write!(f, "A0106: system `{system}` failed: {message}")
             }
+            SystemFault::NoResource { resource } if *resource == type_name::<Time>() => write!(
+                f,
+                "A0103: system `{system}` was not run, because `Time` is not a resource; take the parameter `Time` instead of \
+                 `Res<Time>`"
+            ),
             SystemFault::NoResource { resource } => write!(
                 f,
                 "A0103: system `{system}` was not run, because the world has no resource `{resource}`; insert it with \

@@ -7,7 +7,7 @@ use std::mem::{self, ManuallyDrop, MaybeUninit, needs_drop};
 
 use ancho_burst::dispatch;
 
-use super::ComponentSet;
+use super::{ComponentSet, SetValues};
 use crate::component::{Component, Written};
 
 /// A column of one component type, with a value for each new entity: a `Vec`, a boxed slice, an array, or a slice of `Copy`

@@ -31,17 +31,47 @@ mod columns;
 /// assert!(world.has::<(Armour, Health)>(orc));
 /// ```
 ///
-/// # Safety
-///
-/// The trait must not be implemented outside of this crate, because the contract between its methods may change.
+/// This trait is sealed: it cannot be implemented outside of this crate.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a set of components",
     label = "neither a component nor a tuple of components",
-    note = "write `#[derive(Component)]` on the type; tuples of up to 16 components are sets, and can be nested"
+    note = "write `#[derive(Component)]` on the type; tuples of up to 16 components are sets, and can be nested",
+    note = "wrap shared components, elements of buffers and managed components: `Shared::new(value)`, `Buffer::from([element])`, \
+            `Managed::new(value)`"
 )]
 #[doc(alias = "Bundle")]
 #[doc(alias = "ComponentTypeSet")]
-pub unsafe trait ComponentSet: Sized + Send + Sync + 'static {
+pub trait ComponentSet: SetKind + SetValues<<Self as SetKind>::Kind> {}
+
+impl<S: SetKind + SetValues<<S as SetKind>::Kind>> ComponentSet for S {}
+
+/// The kind of a set, which selects its implementation of [`SetValues`].
+///
+/// A tuple is of its kind whatever its elements are. For a tuple the compiler then has one implementation of `SetValues` to check,
+/// and names the element that is not a component instead of the tuple.
+pub trait SetKind {
+    /// [`IsComponent`] or [`IsSet`].
+    type Kind;
+}
+
+/// Kind of a set that is one [`Component`].
+#[derive(Debug)]
+pub struct IsComponent;
+
+/// Kind of tuples, and of wrappers such as [`Shared`](crate::Shared).
+#[derive(Debug)]
+pub struct IsSet;
+
+impl<T: Component> SetKind for T {
+    type Kind = IsComponent;
+}
+
+/// The methods of a [`ComponentSet`], for a set of this kind.
+///
+/// # Safety
+///
+/// The trait must not be implemented outside of this crate, because the contract between its methods may change.
+pub unsafe trait SetValues<Kind>: Sized + Send + Sync + 'static {
     /// The number of components in the set.
     #[doc(hidden)]
     const COUNT: usize;
@@ -120,7 +150,7 @@ pub unsafe trait CloneSet: ComponentSet {
 }
 
 // SAFETY: the set has one type, and the methods use one offset and one value of it.
-unsafe impl<T: Component> ComponentSet for T {
+unsafe impl<T: Component> SetValues<IsComponent> for T {
     const COUNT: usize = 1;
     const HAS_ENTITIES: bool = <T as Field>::HAS_ENTITIES;
 
@@ -168,9 +198,13 @@ unsafe impl<T: Component + Clone> CloneSet for T {
 /// The offsets and types of an element follow those of the preceding elements.
 macro_rules! implement {
     ($($name:ident $index:tt,)+) => {
+        impl<$($name),+> SetKind for ($($name,)+) {
+            type Kind = IsSet;
+        }
+
         // SAFETY: each element gets the offsets of its own types, because offsets and types are both in the order of the
         // elements.
-        unsafe impl<$($name: ComponentSet),+> ComponentSet for ($($name,)+) {
+        unsafe impl<$($name: ComponentSet),+> SetValues<IsSet> for ($($name,)+) {
             const COUNT: usize = 0 $(+ $name::COUNT)+;
             const SHARED: bool = false $(|| $name::SHARED)+;
             const HAS_ENTITIES: bool = false $(|| $name::HAS_ENTITIES)+;
@@ -282,8 +316,12 @@ macro_rules! implement {
 
 all_tuples!(implement);
 
+impl SetKind for () {
+    type Kind = IsSet;
+}
+
 // SAFETY: the set has no components, so nothing is written or read.
-unsafe impl ComponentSet for () {
+unsafe impl SetValues<IsSet> for () {
     const COUNT: usize = 0;
     const HAS_ENTITIES: bool = false;
 

@@ -3,7 +3,7 @@
 use std::any::{TypeId, type_name};
 use std::fmt;
 
-use super::function::{FunctionSystem, SystemFunction};
+use super::function::{FunctionShape, FunctionSystem, SystemFunction};
 use super::group::SystemGroup;
 use super::point::CommandPoint;
 use super::system::{StructSystem, System};
@@ -54,14 +54,11 @@ use crate::world::ErasedSystem;
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a system",
-    label = "neither a function with system parameters, nor a system, a group or a command point",
-    note = "parameters of a function are `Query`, `Lookup`, `Single`, `Res`, `ResMut`, `NonSend`, `NonSendMut`, \
-            `Time`, `Commands`, `CommandsAt`, `Local`, `UpdateAllocator`, `SystemData`, `ParamSet`, `&EntityManager`, \
-            `&mut EntityManager`, `&mut World` and tuples of them, up to 16; the value of a `Local` is `Default` and `Send`",
-    note = "a function returns nothing, or a `Result<(), E>` whose error can be displayed",
+    label = "neither a function with up to 16 parameters, nor a struct system, a group or a command point",
+    note = "a function has up to 16 parameters; put some of them in a tuple: `(time, all): (Time, Query<&T>)`",
     note = "a struct implements `System`, a group `SystemGroup`, a point `CommandPoint`"
 )]
-pub trait IntoSystem<Marker>: Sized {
+pub trait IntoSystem<Marker>: InferMarker<Marker> + Sized {
     /// Converts the system into a builder without options.
     fn into_builder(self) -> SystemBuilder;
 
@@ -510,6 +507,23 @@ pub struct IsGroup;
 #[derive(Debug)]
 pub struct IsPoint;
 
+/// Determines the marker of a system: for a function, the types of its parameters and its output, whatever they are.
+///
+/// A method that takes a system has this bound before the bound [`IntoSystem`]. The compiler then infers the marker even if the
+/// function is not a system. With the marker, one implementation of `IntoSystem` is left, and the compiler names the parameter or
+/// the output that this implementation does not accept, instead of the function.
+pub trait InferMarker<Marker> {}
+
+impl<M, F: FunctionShape<M>> InferMarker<(IsFunction, M)> for F {}
+
+impl<S: System> InferMarker<IsStruct> for S {}
+
+impl<G: SystemGroup> InferMarker<IsGroup> for G {}
+
+impl<P: CommandPoint> InferMarker<IsPoint> for P {}
+
+impl InferMarker<Self> for SystemBuilder {}
+
 impl<M: 'static, F: SystemFunction<M>> IntoSystem<(IsFunction, M)> for F {
     fn into_builder(self) -> SystemBuilder {
         let kind = BuilderKind::Function(Box::new(FunctionSystem::new(self)));
@@ -552,6 +566,7 @@ impl<P: CommandPoint> IntoSystem<IsPoint> for P {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl IntoSystem<Self> for SystemBuilder {
     fn into_builder(self) -> SystemBuilder {
         self

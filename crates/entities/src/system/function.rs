@@ -48,9 +48,9 @@ use crate::world::{ErasedSystem, Outcome, World};
 /// ```
 #[diagnostic::on_unimplemented(
     message = "a system cannot return `{Self}`",
-    label = "neither `()` nor a `Result<(), E>`",
-    note = "store results in a resource, an entity or a container; report failures as a `Result<(), E>` whose error \
-            can be displayed"
+    label = "this function returns `{Self}`",
+    note = "a system returns `()`, a `JobHandle`, a `Result<(), E>` or a `Result<JobHandle, E>`; the error `E` implements `Display`",
+    note = "store results in a resource, an entity or a container; systems are not `async`"
 )]
 pub trait SystemOutput {
     /// Returns the handle of the job that the world tracks, if there is one, or the message of the error.
@@ -62,6 +62,8 @@ pub trait SystemOutput {
     fn into_result(self) -> Result<Option<JobHandle>, String>;
 }
 
+// The notes of the trait list all implementations, so the compiler does not have to.
+#[diagnostic::do_not_recommend]
 impl SystemOutput for () {
     #[inline(always)]
     fn into_result(self) -> Result<Option<JobHandle>, String> {
@@ -71,6 +73,7 @@ impl SystemOutput for () {
 
 /// Output of an unfinished system, which ends in `todo!()`: the never type.
 #[expect(private_interfaces, reason = "it is the way to name a type, and not a type")]
+#[diagnostic::do_not_recommend]
 impl SystemOutput for <fn() -> ! as Returns>::Output {
     fn into_result(self) -> Result<Option<JobHandle>, String> {
         self
@@ -86,6 +89,7 @@ impl<R> Returns for fn() -> R {
     type Output = R;
 }
 
+#[diagnostic::do_not_recommend]
 impl SystemOutput for JobHandle {
     #[inline]
     fn into_result(self) -> Result<Option<JobHandle>, String> {
@@ -93,6 +97,7 @@ impl SystemOutput for JobHandle {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<E: fmt::Display> SystemOutput for Result<(), E> {
     #[inline]
     fn into_result(self) -> Result<Option<JobHandle>, String> {
@@ -100,6 +105,7 @@ impl<E: fmt::Display> SystemOutput for Result<(), E> {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<E: fmt::Display> SystemOutput for Result<JobHandle, E> {
     #[inline]
     fn into_result(self) -> Result<Option<JobHandle>, String> {
@@ -134,7 +140,7 @@ impl<E: fmt::Display> SystemOutput for Result<JobHandle, E> {
 /// world.update(0.25);
 /// assert_eq!(world.resource::<Clock>().0, 1.25);
 /// ```
-pub trait SystemFunction<Marker>: Send + 'static {
+pub trait SystemFunction<Marker>: FunctionShape<Marker> + Send + 'static {
     /// The parameters, as a tuple.
     #[doc(hidden)]
     type Params: SystemParam;
@@ -147,6 +153,13 @@ pub trait SystemFunction<Marker>: Send + 'static {
     #[doc(hidden)]
     fn call(&mut self, params: <Self::Params as SystemParam>::Item<'_, '_>) -> Self::Output;
 }
+
+/// A function or closure with these parameters and this output, whatever their types are. See [`InferMarker`].
+///
+/// [`InferMarker`]: super::builder::InferMarker
+pub trait FunctionShape<Marker> {}
+
+impl<Out, Function: FnMut() -> Out> FunctionShape<fn() -> Out> for Function {}
 
 impl<Out: SystemOutput, Function> SystemFunction<fn() -> Out> for Function
 where
@@ -166,6 +179,12 @@ where
 /// The first bound infers the types of the parameters. The second bound says that the function takes parameters of any lifetime.
 macro_rules! implement {
     ($($name:ident $index:tt,)+) => {
+        impl<Out, Function, $($name),+> FunctionShape<fn($($name),+) -> Out> for Function
+        where
+            for<'f> &'f mut Function: FnMut($($name),+) -> Out,
+        {
+        }
+
         impl<Out, Function, $($name: SystemParam),+> SystemFunction<fn($($name),+) -> Out>
             for Function
         where

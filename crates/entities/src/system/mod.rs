@@ -47,11 +47,11 @@ mod update;
 mod update_guard;
 
 pub use builder::{
-    ByType, IntoSystem, IntoSystemTarget, IsFunction, IsGroup, IsPoint, IsStruct, SystemBuilder,
-    system_type,
+    ByType, InferMarker, IntoSystem, IntoSystemTarget, IsFunction, IsGroup, IsPoint, IsStruct,
+    SystemBuilder, system_type,
 };
 pub use create_order::IntoSystems;
-pub use function::{SystemFunction, SystemOutput};
+pub use function::{FunctionShape, SystemFunction, SystemOutput};
 pub use group::{
     FixedStep, Initialization, LateSimulation, Presentation, Root, Simulation, SystemGroup,
     VariableStep,

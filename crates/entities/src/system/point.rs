@@ -59,6 +59,12 @@ use crate::world::{Record, World};
 /// assert_eq!(world.resource::<Counts>().0, [0, 1]);
 /// ```
 #[doc(alias = "EntityCommandBufferSystem")]
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a command point",
+    label = "not a command point",
+    note = "points of the built-in groups are `BeginSimulation`, `EndSimulation`, `EndFixedStep` and others; for a point of your \
+            own, write `impl CommandPoint for {Self} {{}}`, and add it with `add_system`"
+)]
 pub trait CommandPoint: Sized + Send + 'static {
     /// Returns the name that errors and tools show.
     fn name() -> &'static str {
@@ -124,12 +130,12 @@ named_units! {
 /// ```
 #[doc(alias = "EntityCommandBufferSystem")]
 #[doc(alias = "ApplyDeferred")]
-pub struct CommandsAt<'s, P> {
+pub struct CommandsAt<'s, P: CommandPoint> {
     buffer: ParamBuffer<'s>,
     point: PhantomData<fn() -> P>,
 }
 
-impl<'s, P> CommandsAt<'s, P> {
+impl<'s, P: CommandPoint> CommandsAt<'s, P> {
     pub(super) fn new(buffer: ParamBuffer<'s>) -> Self {
         Self { buffer, point: PhantomData }
     }
@@ -178,7 +184,7 @@ impl<P: CommandPoint> CommandsAt<'_, P> {
     }
 }
 
-impl<P> fmt::Debug for CommandsAt<'_, P> {
+impl<P: CommandPoint> fmt::Debug for CommandsAt<'_, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "CommandsAt<{}>", type_name::<P>())
     }

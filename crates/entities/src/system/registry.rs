@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use super::builder::{BuilderKind, SystemBuilder};
+use super::builder::{BuilderKind, InferMarker, IntoSystem, SystemBuilder};
 use crate::schedule::SystemError;
 use crate::world::{World, WorldSettings};
 
@@ -79,6 +79,12 @@ pub const fn auto_system(
     make: fn() -> SystemBuilder,
 ) -> AutoSystem {
     AutoSystem { path, place: (file, line), make }
+}
+
+/// Converts a system into a builder. Called by the expansion of `#[system]`.
+#[doc(hidden)]
+pub fn builder_of<M, S: InferMarker<M> + IntoSystem<M>>(system: S) -> SystemBuilder {
+    system.into_builder()
 }
 
 /// A builder for a world with all systems that are marked with `#[system]`.

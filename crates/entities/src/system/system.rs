@@ -62,6 +62,11 @@ use crate::version::Version;
 #[doc(alias = "ISystem")]
 #[doc(alias = "SystemBase")]
 #[doc(alias = "ComponentSystemBase")]
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a struct system",
+    label = "does not implement `System`",
+    note = "write `impl System for {Self}`; other data of systems is in resources: `Res<T>`"
+)]
 pub trait System: Send + 'static {
     /// Called when the system is added.
     ///

@@ -15,6 +15,7 @@ use ancho_collections::{Allocator, RewindableAllocator};
 use ancho_jobs::JobPool;
 pub(crate) use non_send::NonSendValues;
 pub use non_send::{NonSend, NonSendMut};
+pub use resources::Resource;
 use resources::Resources;
 pub(crate) use systems::{
     Children, ErasedSystem, Flags, Outcome, Profile, Record, SystemSlot, Systems, no_such,

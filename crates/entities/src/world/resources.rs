@@ -17,6 +17,20 @@ use crate::error::EntityError;
 use crate::panics::FirstPanic;
 use crate::query::{IgnoreEnabled, IncludeDisabled, ReadOnlyData, With};
 
+/// A type of resources: any type that is `Send` and `'static`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a resource, because it is not `Send`",
+    label = "not `Send`",
+    note = "a world moves to other threads together with its resources: put values in a `Mutex`, and counters in an `Arc` \
+            instead of an `Rc`, or keep the value outside of the world"
+)]
+pub trait Resource: Send + 'static {}
+
+// The compiler reports that `Resource` is not implemented, and not which part of the type is not `Send`, because the notes of
+// `Resource` name the remedy.
+#[diagnostic::do_not_recommend]
+impl<T: Send + 'static> Resource for T {}
+
 /// The resources of a world.
 #[derive(Default)]
 pub(crate) struct Resources {

@@ -184,6 +184,24 @@ fn errors_name_the_system() {
 }
 
 #[test]
+fn a0051_names_add_transforms_for_a_missing_matrix() {
+    let mut world = world();
+    let root = world.spawn(at(0.0, 0.0, 0.0));
+    let child = world.spawn((at(1.0, 0.0, 0.0), Parent(root)));
+    world.try_update(0.1).unwrap();
+    assert_eq!(
+        world.get::<LocalToWorld>(child).unwrap_err().to_string(),
+        format!(
+            "A0051: entity {child} has no `ancho::LocalToWorld`; the transform systems add it: call `add_transforms`, and update \
+             the world"
+        )
+    );
+    world.add_transforms();
+    world.try_update(0.1).unwrap();
+    assert!(world.has::<LocalToWorld>(child));
+}
+
+#[test]
 fn transforms_wait_for_jobs_that_move_entities() {
     fn push_in_background(mut positions: Query<&mut Position>) {
         positions.schedule_parallel(|position| position.0.x += 1.0);

@@ -235,7 +235,7 @@ pub trait Mode {
 #[diagnostic::on_unimplemented(
     message = "a parallel job cannot capture a lookup of `{D}`, which writes",
     label = "two threads could look up the same entity",
-    note = "use a job of one thread; or call `unchecked` on the lookup, if the threads use different entities"
+    note = "use `schedule`, a job of one thread; or `lookup.into_job().unchecked()`, if the threads use different entities"
 )]
 #[expect(unnameable_types, reason = "there are two modes")]
 pub trait ParallelMode<D>: Mode {}

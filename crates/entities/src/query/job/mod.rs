@@ -79,7 +79,7 @@ use crate::manager::Jobs;
 /// ```
 #[must_use = "nothing is scheduled until one of the `schedule` calls"]
 #[doc(alias = "IJobEntity")]
-pub struct QueryJob<'w, D> {
+pub struct QueryJob<'w, D: QueryData> {
     query: Query<'w, D>,
     name: Option<&'static str>,
     dependencies: &'w [JobHandle],
@@ -213,7 +213,7 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
     }
 }
 
-impl<D> fmt::Debug for QueryJob<'_, D> {
+impl<D: QueryData> fmt::Debug for QueryJob<'_, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "QueryJob<{}>", type_name::<D>())
     }

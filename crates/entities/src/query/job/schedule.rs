@@ -29,7 +29,7 @@ use crate::query::walk::{refuse, succeed};
 
 /// Builder of a job over the entities of a query, with captures. Returned by [`QueryJob::with`].
 #[must_use = "nothing is scheduled until one of the `schedule` calls"]
-pub struct QueryJobWith<'w, D, X> {
+pub struct QueryJobWith<'w, D: QueryData, X> {
     pub(super) job: QueryJob<'w, D>,
     pub(super) captures: X,
 }
@@ -257,7 +257,7 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
 }
 
 /// A job over the entities of a query, before it is scheduled or run.
-pub(super) struct Task<'w, D, W, X, L> {
+pub(super) struct Task<'w, D: QueryData, W, X, L> {
     job: QueryJob<'w, D>,
     name: &'static str,
     pub(super) token: QueryToken<'w, W, X, L>,
@@ -438,7 +438,7 @@ impl<'w, D: ParallelData + 'static, X: JobData> QueryJobWith<'w, D, X> {
     }
 }
 
-impl<D, X> fmt::Debug for QueryJobWith<'_, D, X> {
+impl<D: QueryData, X> fmt::Debug for QueryJobWith<'_, D, X> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "QueryJobWith<{}, {}>", type_name::<D>(), type_name::<X>())
     }

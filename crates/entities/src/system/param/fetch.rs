@@ -15,13 +15,15 @@ use super::values::{Local, Res, ResMut, Single, SystemData, UpdateAllocator};
 use super::{ParamSetup, ParamState, SystemParam, short_name};
 use crate::commands::{CommandError, Commands, EntityCommandBuffer};
 use crate::manager::EntityManager;
-use crate::query::{Lookup, ManagerBesideViews, Query, QueryData, QueryFilter, SystemQuery};
+use crate::query::{
+    Lookup, LookupForm, ManagerBesideViews, Query, QueryData, QueryFilter, SystemQuery,
+};
 use crate::schedule::{ParamAccess, ParamConflict, SystemAccess, SystemFault, SystemId};
 use crate::system::point::{CommandPoint, CommandsAt};
 use crate::system::system::System;
 use crate::time::Time;
 use crate::version::Version;
-use crate::world::{NonSend, NonSendMut, World};
+use crate::world::{NonSend, NonSendMut, Resource, World};
 
 /// A world that the parameters of a running system share.
 ///
@@ -282,7 +284,7 @@ unsafe impl<D: QueryData, F: QueryFilter> SystemParam for Option<Single<'_, D, F
 /// The index of a resource in the world.
 impl ParamState for u32 {}
 
-fn declare_resource<T: Send + 'static, P>(
+fn declare_resource<T: Resource, P>(
     setup: &mut ParamSetup<'_>,
     write: bool,
 ) -> Result<u32, ParamConflict> {
@@ -291,7 +293,7 @@ fn declare_resource<T: Send + 'static, P>(
     Ok(setup.world.resources.place_of::<T>())
 }
 
-fn prepare_resource<T: Send + 'static>(place: u32, world: &World) -> Result<(), SystemFault> {
+fn prepare_resource<T: Resource>(place: u32, world: &World) -> Result<(), SystemFault> {
     match world.resources.get_at::<T>(place) {
         Some(_) => Ok(()),
         None => Err(SystemFault::NoResource { resource: type_name::<T>() }),
@@ -304,7 +306,7 @@ macro_rules! implement_resource {
         // SAFETY:
         // - the resource is declared, as written if this parameter writes it
         // - this parameter accesses nothing else
-        unsafe impl<T: Send + 'static> SystemParam for $name<'_, T> {
+        unsafe impl<T: Resource> SystemParam for $name<'_, T> {
             type State = u32;
             type Item<'w, 's> = $name<'w, T>;
 
@@ -325,7 +327,7 @@ macro_rules! implement_resource {
         // SAFETY:
         // - the resource is declared, as written if this parameter writes it
         // - this parameter accesses nothing else
-        unsafe impl<T: Send + 'static> SystemParam for Option<$name<'_, T>> {
+        unsafe impl<T: Resource> SystemParam for Option<$name<'_, T>> {
             type State = u32;
             type Item<'w, 's> = Option<$name<'w, T>>;
 
@@ -732,3 +734,86 @@ unsafe impl SystemParam for &mut World {
         unsafe { world.world.as_mut() }
     }
 }
+
+// Types that stay on the thread of their world. Without the implementations below they would not be `Send` and `Sync` either, but
+// the compiler would then report each of their fields that is not, 35 for a world, and no remedy. With them it reports the bound,
+// once, with the sentences of the trait. No type implements these traits, and no other crate can name them.
+//
+// A bound without parameters that is never met is an error, unless it has a bound lifetime: hence the lifetime of the traits.
+
+/// Never implemented: a world is used by one thread at a time.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be shared with a job or another thread",
+    label = "only one thread can use a world",
+    note = "copy values before the job: `let gravity = world.resource::<Gravity>().0;`; pass other data to the job: \
+            `.with(lookup.into_job())` for other entities, `.with(commands.writer())` for structural changes"
+)]
+#[expect(unnameable_types, reason = "no type implements it")]
+pub trait WorldInJob<'a> {}
+
+/// Never implemented: queries and lookups stay on the thread of their world.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be used in a job or on another thread",
+    label = "a view stays on the thread of its world",
+    note = "to look up entities in a job, pass `.with(lookup.into_job())`, where `lookup` is a parameter `Lookup<&T>` of the system; \
+            or collect the values of the query before the job"
+)]
+#[expect(unnameable_types, reason = "no type implements it")]
+pub trait QueryInJob {}
+
+/// Never implemented: recorders of commands stay on the thread of their world.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be used in a job or on another thread",
+    label = "these commands stay on the thread of their world",
+    note = "to record commands in a job, pass `.with(commands.writer())`, where `commands` is a parameter \
+            `CommandsAt<EndSimulation>` of the system"
+)]
+#[expect(unnameable_types, reason = "no type implements it")]
+pub trait CommandsInJob<'a> {}
+
+/// Never implemented: a job outlives the run of its system, and with it the borrow of a parameter.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be moved to a job or another thread",
+    label = "this is borrowed for one run of the system",
+    note = "copy values before the job: `let gravity = gravity.0;`; pass containers to the job: `.with(settings.list.read())`"
+)]
+#[expect(unnameable_types, reason = "no type implements it")]
+pub trait ValueInJob {}
+
+/// Implemented for every [`ValueInJob`], and so never. Without it the compiler finds that a reference to a `Res` is `Send`, and
+/// proposes to borrow the closure of the job.
+#[expect(unnameable_types, reason = "no type implements it")]
+pub trait MovableValue {}
+
+impl<T: ValueInJob> MovableValue for T {}
+
+// SAFETY: the bound is never met, so a world is not `Sync`.
+unsafe impl Sync for World where for<'a> Self: WorldInJob<'a> {}
+// SAFETY: the bound is never met, so a manager is not `Sync`.
+unsafe impl Sync for EntityManager where for<'a> Self: WorldInJob<'a> {}
+// SAFETY: the bound is never met, so a query is not `Send`.
+unsafe impl<D: QueryData, F: QueryFilter> Send for Query<'_, D, F> where Self: QueryInJob {}
+// SAFETY: the bound is never met, so a query is not `Sync`.
+unsafe impl<D: QueryData, F: QueryFilter> Sync for Query<'_, D, F> where Self: QueryInJob {}
+// SAFETY: the bound is never met, so a lookup is not `Send`.
+unsafe impl<D: QueryData, F: LookupForm> Send for Lookup<'_, D, F> where Self: QueryInJob {}
+// SAFETY: the bound is never met, so a lookup is not `Sync`.
+unsafe impl<D: QueryData, F: LookupForm> Sync for Lookup<'_, D, F> where Self: QueryInJob {}
+// SAFETY: the bound is never met, so a recorder is not `Send`.
+unsafe impl Send for Commands<'_> where for<'a> Self: CommandsInJob<'a> {}
+// SAFETY: the bound is never met, so a recorder is not `Sync`.
+unsafe impl Sync for Commands<'_> where for<'a> Self: CommandsInJob<'a> {}
+// SAFETY: the bound is never met, so a recorder is not `Send`.
+unsafe impl<P: CommandPoint> Send for CommandsAt<'_, P> where for<'a> Self: CommandsInJob<'a> {}
+// SAFETY: the bound is never met, so a recorder is not `Sync`.
+unsafe impl<P: CommandPoint> Sync for CommandsAt<'_, P> where for<'a> Self: CommandsInJob<'a> {}
+// SAFETY: the bound is never met, so the reference is not `Send`.
+unsafe impl<T: Resource> Send for Res<'_, T> where Self: MovableValue {}
+// SAFETY: the bound is never met, so the reference is not `Send`.
+unsafe impl<T: Resource> Send for ResMut<'_, T> where Self: MovableValue {}
+// SAFETY: the bound is never met, so the item is not `Send`.
+unsafe impl<D: QueryData, F: QueryFilter> Send for Single<'_, D, F> where Self: MovableValue {}
+// SAFETY: the bound is never met, so the reference is not `Send`.
+unsafe impl<T: Default + Send> Send for Local<'_, T> where Self: MovableValue {}
+// SAFETY: the bound is never met, so the reference is not `Send`.
+unsafe impl<S: System> Send for SystemData<'_, S> where Self: MovableValue {}

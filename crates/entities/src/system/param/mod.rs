@@ -79,10 +79,11 @@ use crate::world::World;
 /// - `fetch` accesses no other data, and accesses it mutably only if that was declared
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a system parameter",
-    label = "not a system parameter",
-    note = "parameters are `Query`, `Lookup`, `Single`, `Res`, `ResMut`, `NonSend`, `NonSendMut`, `Time`, `Commands`, \
-            `CommandsAt`, `Local`, `UpdateAllocator`, `SystemData`, `ParamSet`, `&JobScheduler`, `&EntityManager`, \
-            `&mut EntityManager` and `&mut World`"
+    label = "this function has a parameter `{Self}`",
+    note = "parameters are `Query`, `Lookup`, `Single`, `Res`, `ResMut`, `NonSend`, `NonSendMut`, `Time`, `Commands`, `CommandsAt`, `Local`, \
+            `UpdateAllocator`, `SystemData`, `ParamSet`, `&JobScheduler`, `&EntityManager`, `&mut EntityManager`, `&mut World`, \
+            and tuples of up to 16 parameters",
+    note = "they are taken by value: `mut query: Query<&mut T>`; other values come from resources, `Res<T>`, or are captured by a closure"
 )]
 pub unsafe trait SystemParam: Sized {
     /// The data that the system keeps for the parameter between runs.
@@ -336,7 +337,7 @@ all_tuples!(implement);
 /// world.update(0.1);
 /// assert_eq!(world.get::<Health>(orc).unwrap().0, 25);
 /// ```
-pub struct ParamSet<'w, 's, T> {
+pub struct ParamSet<'w, 's, T: SystemParam> {
     /// Pointer to the tuple of the members' states. The type is erased: otherwise each function with a set would have to bound the
     /// items of its queries by `'static`.
     states: NonNull<()>,
@@ -346,7 +347,7 @@ pub struct ParamSet<'w, 's, T> {
     members: PhantomData<fn(T) -> T>,
 }
 
-impl<T> fmt::Debug for ParamSet<'_, '_, T> {
+impl<T: SystemParam> fmt::Debug for ParamSet<'_, '_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "ParamSet<{}>", type_name::<T>())
     }

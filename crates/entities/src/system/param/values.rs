@@ -7,7 +7,9 @@ use std::ops::{Deref, DerefMut};
 
 use ancho_collections::Allocator;
 
-use crate::query::QueryData;
+use crate::query::{QueryData, QueryFilter};
+use crate::system::system::System;
+use crate::world::Resource;
 
 /// Shared access to a resource: a value that exists once per world.
 ///
@@ -37,7 +39,7 @@ use crate::query::QueryData;
 /// ```
 #[derive(Debug)]
 #[doc(alias = "Resource")]
-pub struct Res<'w, T>(pub(super) &'w T);
+pub struct Res<'w, T: Resource>(pub(super) &'w T);
 
 /// Exclusive access to a resource. See [`Res`].
 ///
@@ -61,31 +63,31 @@ pub struct Res<'w, T>(pub(super) &'w T);
 /// ```
 #[derive(Debug)]
 #[doc(alias = "Resource")]
-pub struct ResMut<'w, T>(pub(super) &'w mut T);
+pub struct ResMut<'w, T: Resource>(pub(super) &'w mut T);
 
-impl<'w, T> Res<'w, T> {
+impl<'w, T: Resource> Res<'w, T> {
     /// Returns the resource with the lifetime of the system's run.
     pub fn into_inner(self) -> &'w T {
         self.0
     }
 }
 
-impl<'w, T> ResMut<'w, T> {
+impl<'w, T: Resource> ResMut<'w, T> {
     /// Returns the resource with the lifetime of the system's run.
     pub fn into_inner(self) -> &'w mut T {
         self.0
     }
 }
 
-impl<T> Clone for Res<'_, T> {
+impl<T: Resource> Clone for Res<'_, T> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<T> Copy for Res<'_, T> {}
+impl<T: Resource> Copy for Res<'_, T> {}
 
-impl<T> Deref for Res<'_, T> {
+impl<T: Resource> Deref for Res<'_, T> {
     type Target = T;
 
     #[inline]
@@ -94,7 +96,7 @@ impl<T> Deref for Res<'_, T> {
     }
 }
 
-impl<T> Deref for ResMut<'_, T> {
+impl<T: Resource> Deref for ResMut<'_, T> {
     type Target = T;
 
     #[inline]
@@ -103,7 +105,7 @@ impl<T> Deref for ResMut<'_, T> {
     }
 }
 
-impl<T> DerefMut for ResMut<'_, T> {
+impl<T: Resource> DerefMut for ResMut<'_, T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut T {
         self.0
@@ -142,19 +144,19 @@ impl<T> DerefMut for ResMut<'_, T> {
 /// assert_eq!(world.singleton::<Score>().unwrap().0, 15);
 /// ```
 #[doc(alias = "GetSingleton")]
-pub struct Single<'w, D: QueryData, F = ()> {
+pub struct Single<'w, D: QueryData, F: QueryFilter = ()> {
     pub(super) item: D::Item<'w>,
     pub(super) filter: PhantomData<fn() -> F>,
 }
 
-impl<'w, D: QueryData, F> Single<'w, D, F> {
+impl<'w, D: QueryData, F: QueryFilter> Single<'w, D, F> {
     /// Returns the item with the lifetime of the system's run.
     pub fn into_inner(self) -> D::Item<'w> {
         self.item
     }
 }
 
-impl<'w, D: QueryData, F> Deref for Single<'w, D, F> {
+impl<'w, D: QueryData, F: QueryFilter> Deref for Single<'w, D, F> {
     type Target = D::Item<'w>;
 
     fn deref(&self) -> &D::Item<'w> {
@@ -162,13 +164,13 @@ impl<'w, D: QueryData, F> Deref for Single<'w, D, F> {
     }
 }
 
-impl<D: QueryData, F> DerefMut for Single<'_, D, F> {
+impl<D: QueryData, F: QueryFilter> DerefMut for Single<'_, D, F> {
     fn deref_mut(&mut self) -> &mut Self::Target {
         &mut self.item
     }
 }
 
-impl<'w, D: QueryData<Item<'w>: fmt::Debug>, F> fmt::Debug for Single<'w, D, F> {
+impl<'w, D: QueryData<Item<'w>: fmt::Debug>, F: QueryFilter> fmt::Debug for Single<'w, D, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Single").field(&self.item).finish()
     }
@@ -202,9 +204,9 @@ impl<'w, D: QueryData<Item<'w>: fmt::Debug>, F> fmt::Debug for Single<'w, D, F> 
 /// assert_eq!(world.entity_count(), 3);
 /// ```
 #[derive(Debug)]
-pub struct Local<'s, T>(pub(super) &'s mut T);
+pub struct Local<'s, T: Default + Send + 'static>(pub(super) &'s mut T);
 
-impl<T> Deref for Local<'_, T> {
+impl<T: Default + Send> Deref for Local<'_, T> {
     type Target = T;
 
     #[inline]
@@ -213,7 +215,7 @@ impl<T> Deref for Local<'_, T> {
     }
 }
 
-impl<T> DerefMut for Local<'_, T> {
+impl<T: Default + Send> DerefMut for Local<'_, T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut T {
         self.0
@@ -308,11 +310,11 @@ impl<T> DerefMut for Local<'_, T> {
 /// assert_eq!(world.resource::<Weather>().rain, 1.5);
 /// assert_eq!(world.fork().unwrap().singleton(), Ok(&Score(2)));
 /// ```
-pub struct SystemData<'w, S> {
+pub struct SystemData<'w, S: System> {
     pub(super) system: &'w S,
 }
 
-impl<S> Deref for SystemData<'_, S> {
+impl<S: System> Deref for SystemData<'_, S> {
     type Target = S;
 
     fn deref(&self) -> &S {
@@ -320,7 +322,7 @@ impl<S> Deref for SystemData<'_, S> {
     }
 }
 
-impl<S> fmt::Debug for SystemData<'_, S> {
+impl<S: System> fmt::Debug for SystemData<'_, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "SystemData<{}>", type_name::<S>())
     }

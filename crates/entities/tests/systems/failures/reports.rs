@@ -2,7 +2,7 @@
 
 use ancho_entities::{
     Commands, Entity, IntoSystem, ParamSet, Query, Res, Single, System, SystemFault, SystemResult,
-    World,
+    Time, World,
 };
 
 use crate::common::{A, Shared, say, take, world};
@@ -37,6 +37,16 @@ fn a0103_names_a_missing_resource() {
     );
     world.insert_resource(1_u32);
     world.try_update(0.1).unwrap();
+}
+
+#[test]
+fn a0103_names_the_parameter_for_the_time() {
+    let mut world = world();
+    world.add_system((|_: Res<Time>| {}).named("clock"));
+    assert_eq!(
+        world.try_update(0.1).unwrap_err().to_string(),
+        "A0103: system `clock` was not run, because `Time` is not a resource; take the parameter `Time` instead of `Res<Time>`"
+    );
 }
 
 #[test]

@@ -2,9 +2,9 @@
 
 use ancho_collections::NativeList;
 use ancho_entities::{
-    Changed, Commands, EnabledRef, Entity, EntityManager, IntoSystem, Local, Lookup, ParamSet,
-    Query, Res, ResMut, Single, System, SystemData, SystemResult, Time, UpdateAllocator, With,
-    Without, World,
+    Changed, CommandPoint, Commands, CommandsAt, Component, EnabledRef, EndSimulation, Entity,
+    EntityManager, IntoSystem, Local, Lookup, ParamSet, Query, QueryData, QueryFilter, Res, ResMut,
+    Single, System, SystemData, SystemResult, Time, UpdateAllocator, With, Without, World,
 };
 
 use crate::common::{A, B, Log, Switch, Tag, take, world};
@@ -28,6 +28,40 @@ fn queries_and_lookups_of_one_function_are_used_together() {
     world.add_system(hit);
     world.update(0.1);
     assert_eq!(world.get(deer), Ok(&A(8)));
+}
+
+/// Functions that are generic over components, data, filters, resources and points are systems too.
+#[test]
+fn generic_functions_are_systems() {
+    fn keep<T: Component + Clone>(all: Query<&T>, mut kept: Local<Vec<T>>, mut log: ResMut<Log>) {
+        kept.extend(all.iter().cloned());
+        log.0.push(kept.len().to_string());
+    }
+
+    fn count<D: QueryData + 'static, F: QueryFilter>(all: Query<D, F>, mut log: ResMut<Log>) {
+        log.0.push(matching(&all).to_string());
+    }
+
+    fn matching<D: QueryData, F: QueryFilter>(all: &Query<D, F>) -> usize {
+        all.count()
+    }
+
+    fn copy<R: Clone + Send + Into<u32> + 'static, P: CommandPoint>(
+        number: Res<R>,
+        mut commands: CommandsAt<P>,
+    ) {
+        commands.commands().spawn(B(R::clone(&number).into()));
+    }
+
+    let mut world = world();
+    world.insert_resource(7_u32);
+    world.spawn((A(1), Tag));
+    world.add_system(keep::<A>);
+    world.add_system(count::<&A, With<Tag>>);
+    world.add_system(copy::<u32, EndSimulation>);
+    world.try_update(0.1).unwrap();
+    assert_eq!(take(&mut world), ["1", "1"]);
+    assert_eq!(world.query::<&B>().single(), Ok(&B(7)));
 }
 
 #[test]

@@ -1,0 +1,12 @@
+use ancho_entities::{Component, Query, Res};
+
+#[derive(Component)]
+struct Velocity(f32);
+
+struct Gravity(f32);
+
+fn fall(mut all: Query<&mut Velocity>, gravity: Res<Gravity>) {
+    all.schedule_parallel(move |velocity| velocity.0 -= gravity.0);
+}
+
+fn main() {}

@@ -1,0 +1,7 @@
+use ancho_entities::Local;
+
+struct Frames(u32);
+
+fn count(_: Local<Frames>) {}
+
+fn main() {}

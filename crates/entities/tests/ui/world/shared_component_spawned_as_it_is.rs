@@ -1,0 +1,8 @@
+use ancho_entities::{SharedComponent, World};
+
+#[derive(SharedComponent, PartialEq, Eq, Hash)]
+struct Team(u32);
+
+fn main() {
+    World::new("Simulation").spawn(Team(1));
+}
