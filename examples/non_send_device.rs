@@ -9,7 +9,7 @@
 //! ancho = { path = "../ancho/crates/ancho" }
 //! ```
 //!
-//! Last line: `60 frames played, the loudest at 0.75`
+//! Last line: `60 frames played, the loudest at 0.70`
 
 use std::cell::Cell;
 use std::rc::Rc;
