@@ -76,7 +76,7 @@ pub use schedule::{
 };
 pub use set::{CloneSet, Columns, ComponentColumns, ComponentSet};
 pub use shared::{Shared, SharedComponent};
-pub use storage::{ArenaStats, ChunkArena, InvariantViolation, OutOfMemory};
+pub use storage::{ArenaStats, ChunkArena, OutOfMemory};
 #[cfg(feature = "auto")]
 pub use system::registry::{AutoSystem, Bootstrap};
 pub use system::{

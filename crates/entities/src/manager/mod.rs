@@ -57,8 +57,7 @@ use crate::error::EntityError;
 use crate::matching::cache::QueryCache;
 use crate::set::ComponentSet;
 use crate::storage::{
-    DoesNotFit, InvariantViolation, Location, RowRange, Storage, StorageSettings, Transfers,
-    given_sources,
+    DoesNotFit, Location, RowRange, Storage, StorageSettings, Transfers, given_sources,
 };
 use crate::version::Version;
 
@@ -349,8 +348,8 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// Returns the first violation, which is a bug in this crate.
-    pub fn check_invariants(&self) -> Result<(), InvariantViolation> {
+    /// Returns a description of the first violation, which is a bug in this crate.
+    pub fn check_invariants(&self) -> Result<(), String> {
         self.jobs.sync_all();
         self.storage.check_invariants()
     }

@@ -1,8 +1,5 @@
 //! Checks of the invariants of a storage.
 
-use std::error::Error;
-use std::fmt;
-
 use ancho_collections::FixedState;
 use hashbrown::HashMap;
 
@@ -10,31 +7,10 @@ use super::archetype::Archetype;
 use super::chunk::NOWHERE;
 use super::shared_groups::SharedGroups;
 use super::{Location, Storage};
-use crate::debug_as_display::debug_as_display;
-
-/// A violated invariant of a world: a bug in ancho itself.
-#[derive(Clone, PartialEq, Eq)]
-pub struct InvariantViolation(String);
-
-impl fmt::Display for InvariantViolation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl Error for InvariantViolation {}
-
-debug_as_display!(InvariantViolation);
-
-impl From<String> for InvariantViolation {
-    fn from(message: String) -> Self {
-        Self(message)
-    }
-}
 
 impl Storage {
     /// Checks the invariants of the storage. Returns the first violation.
-    pub(crate) fn check_invariants(&self) -> Result<(), InvariantViolation> {
+    pub(crate) fn check_invariants(&self) -> Result<(), String> {
         self.table.check()?;
         let mut entities = 0;
         let mut chunks = 0;
@@ -67,7 +43,7 @@ impl Storage {
     }
 
     /// Checks the invariants of an archetype, and returns the number of its entities.
-    fn check_archetype(&self, number: u32) -> Result<usize, InvariantViolation> {
+    fn check_archetype(&self, number: u32) -> Result<usize, String> {
         let archetype = &self.archetypes[number];
         let shape = &archetype.shape;
         let mut types = shape.types.to_vec();
@@ -154,7 +130,7 @@ impl Storage {
     }
 
     /// Checks that the groups of an archetype are exactly those that its chunks belong to.
-    fn check_groups(&self, number: u32, archetype: &Archetype) -> Result<(), InvariantViolation> {
+    fn check_groups(&self, number: u32, archetype: &Archetype) -> Result<(), String> {
         let shared = archetype.shape.shared.len();
         let chunks = || archetype.chunks.iter().map(|&at| (at, &self.chunks[at]));
         let Some(groups) = self.archetypes.groups(number) else {

@@ -53,7 +53,6 @@ pub(crate) use entity_table::{
 pub(crate) use fork::unshare;
 pub(crate) use import::{ImportPlan, ImportStep, ImportTarget};
 pub(crate) use inline_vec::{InlineIndices, InlineVec};
-pub use invariants::InvariantViolation;
 pub(crate) use raw_values::{
     copy_value, for_each_to_end, prefetch, prefetch_soon, repeat_bytes, repeat_row, write_initial,
 };

@@ -21,8 +21,8 @@ use crate::query::{IgnoreEnabled, IncludeDisabled, ReadOnlyData, With};
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a resource, because it is not `Send`",
     label = "not `Send`",
-    note = "a world moves to other threads together with its resources: put values in a `Mutex`, and counters in an `Arc` \
-            instead of an `Rc`, or keep the value outside of the world"
+    note = "a world moves to other threads together with its resources: use an `Arc` instead of an `Rc`, or insert the value with \
+            `World::insert_non_send` and take it as `NonSend<T>` or `NonSendMut<T>`"
 )]
 pub trait Resource: Send + 'static {}
 
