@@ -406,7 +406,8 @@ impl Storage {
     /// - if the memory is shared, all new types can be duplicated
     #[inline]
     pub(crate) unsafe fn relabel_chunk(&mut self, number: u32, group: u32, transfer: &Transfer) {
-        let chunk = &self.chunks[number];
+        // SAFETY: the chunk exists.
+        let chunk = unsafe { self.chunks.get_unchecked(number) };
         if chunk.archetype != transfer.to {
             // SAFETY: both functions have the same contract.
             return unsafe { self.relabel_as_moved(number, group, transfer) };
@@ -423,10 +424,12 @@ impl Storage {
     /// - the contract of [`relabel_chunk`](Self::relabel_chunk) holds
     #[inline]
     unsafe fn relabel_as_moved(&mut self, number: u32, group: u32, transfer: &Transfer) {
-        self.chunks[number].note_order(self.version);
-        // SAFETY: both functions have the same contract.
-        unsafe { self.relabel(number, group, transfer) };
-        self.chunks[number].note_order(self.version);
+        // SAFETY: the chunk exists, and no job uses it, because its rows move. Both functions have the same contract.
+        unsafe {
+            self.chunks.get_unchecked_mut(number).note_order(self.version);
+            self.relabel(number, group, transfer);
+            self.chunks.get_unchecked_mut(number).note_order(self.version);
+        }
     }
 
     /// Moves a chunk to another group or archetype, and does not count its rows as moved.
@@ -436,7 +439,8 @@ impl Storage {
     /// - the contract of [`relabel_chunk`](Self::relabel_chunk) holds
     #[inline]
     unsafe fn relabel(&mut self, number: u32, group: u32, transfer: &Transfer) {
-        let chunk = &mut self.chunks[number];
+        // SAFETY: the chunk exists, and no job uses it, because its rows move.
+        let chunk = unsafe { self.chunks.get_unchecked_mut(number) };
         let (from, old_group, old_room) = (chunk.archetype, chunk.group, chunk.room_place);
         let to = transfer.to;
         // The events of the chunk so far count for the old archetype and group.
@@ -448,7 +452,8 @@ impl Storage {
         if old_room != NOWHERE {
             self.leave_room_list(from, old_group, old_room);
         }
-        let chunk = &mut self.chunks[number];
+        // SAFETY: the chunk exists, and no job uses it, because its rows move.
+        let chunk = unsafe { self.chunks.get_unchecked_mut(number) };
         chunk.room_place = NOWHERE;
         chunk.group = group;
         let owner = &mut self.archetypes[from];
@@ -469,10 +474,15 @@ impl Storage {
             // - the shape is that of the archetype, and archetypes live as long as the storage
             // - the transfer begins at the archetype of the chunk, and keeps it whole, or its columns were moved as the transfer
             //   lists, by the contract of this function
-            unsafe { self.chunks.change_archetype(number, shape, transfer, self.version) };
-            self.chunks[number].place = self.archetypes.list_chunk(to, number);
+            // - no job uses the chunk, because its rows move
+            unsafe {
+                self.chunks.change_archetype(number, shape, transfer, self.version);
+                self.chunks.get_unchecked_mut(number).place =
+                    self.archetypes.list_chunk(to, number);
+            }
         }
-        let chunk = &self.chunks[number];
+        // SAFETY: the chunk exists.
+        let chunk = unsafe { self.chunks.get_unchecked(number) };
         if chunk.len < chunk.capacity() {
             self.note_room(number);
         }
