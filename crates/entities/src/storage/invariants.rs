@@ -52,7 +52,7 @@ impl Storage {
         let mut entities = 0;
         for (place, &at) in (0..).zip(&archetype.chunks) {
             let Some(chunk) = self.chunks.get(at) else {
-                return Err(format!("archetype {number} has no chunk {at}").into());
+                return Err(format!("archetype {number} has no chunk {at}"));
             };
             holds!(chunk.archetype == number, "chunk {at} is of archetype {}", chunk.archetype);
             holds!(chunk.place == place, "chunk {at} is at {place}, and says {}", chunk.place);
