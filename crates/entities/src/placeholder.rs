@@ -147,6 +147,12 @@ impl Prefixes {
         self.high = form.prefix(form.new_stamp(), lane);
     }
 
+    /// Returns the placeholder of a number, if it and the next number are low.
+    #[inline(always)]
+    pub(crate) fn low(self, number: u32) -> Option<Entity> {
+        (number < LOW_NUMBERS - 1).then(|| Entity::from_bits(self.low | u64::from(number)))
+    }
+
     /// Returns the placeholder of a number. [`reach`](Self::reach) was called for this number.
     #[inline]
     fn placeholder(self, number: u32) -> Entity {

@@ -136,6 +136,18 @@ impl CommandRecorder {
         (NUMBERS - self.created) as usize
     }
 
+    /// Returns the placeholder of one entity that the next command creates.
+    #[inline(always)]
+    #[track_caller]
+    pub(super) fn take_placeholder(&mut self) -> Entity {
+        // Most lanes create few entities, whose placeholders have one prefix.
+        let Some(placeholder) = self.prefixes.low(self.created) else {
+            return self.take_placeholders(1).target();
+        };
+        self.created += 1;
+        placeholder
+    }
+
     /// Returns placeholders for `count` entities that the next command creates.
     #[inline]
     #[track_caller]

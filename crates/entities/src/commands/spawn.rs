@@ -26,7 +26,7 @@ impl CommandRecorder {
     #[track_caller]
     #[doc(alias = "CreateEntity")]
     pub fn spawn<S: ComponentSet>(&mut self, set: S) -> Entity {
-        let target = self.take_placeholders(1).target();
+        let target = self.take_placeholder();
         self.record(target, Spawn(set));
         target
     }
