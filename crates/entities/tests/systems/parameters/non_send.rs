@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::mem;
 use std::rc::Rc;
+use std::sync::Mutex;
 
 use ancho_entities::{
     IntoSystem, NonSend, NonSendMut, ParamSet, Res, ResMut, System, SystemFault, SystemResult,
@@ -306,11 +307,17 @@ fn values_may_use_worlds_while_they_are_dropped() {
     assert_eq!(lines.take(), ["outer", "inner", "inserted in a drop", "beside"]);
 }
 
+/// Leaks a value. It stays reachable, so that AddressSanitizer does not report it.
+fn leak<T>(value: T) {
+    static LEAKED: Mutex<Vec<usize>> = Mutex::new(Vec::new());
+    LEAKED.lock().unwrap().push(Box::into_raw(Box::new(value)).addr());
+}
+
 #[test]
 fn a0168_a_leaked_guard_is_reported() {
     let mut world = World::new("test");
     world.insert_non_send(window("one"));
-    mem::forget(world.non_send::<Window>());
+    leak(world.non_send::<Window>());
     // It is shared for ever.
     assert_eq!(*world.non_send::<Window>(), window("one"));
     assert!(world.get_non_send_mut::<Window>().is_none());
@@ -322,7 +329,7 @@ fn a0168_a_leaked_guard_is_reported() {
     );
     assert_eq!(world.insert_non_send(window("two")), None, "the old one is lost");
 
-    mem::forget(world.non_send_mut::<Window>());
+    leak(world.non_send_mut::<Window>());
     assert!(!world.has_non_send::<Window>());
     world.add_system((|_: Option<NonSend<Window>>| {}).named("reader"));
     let message = world.try_update(0.1).unwrap_err().to_string();
@@ -338,12 +345,12 @@ fn a0168_a_leaked_guard_is_reported() {
 #[test]
 fn a0168_a_guard_of_a_parameter_set_is_leaked() {
     fn leak_shared(mut both: ParamSet<(NonSendMut<Window>, NonSend<Window>)>) {
-        mem::forget(both.p1());
+        leak(both.p1());
         assert_eq!(*both.p1(), window("one"));
         both.p0().0 = "two".into();
     }
     fn leak_exclusive(mut both: ParamSet<(NonSendMut<Window>, Option<NonSend<Window>>)>) {
-        mem::forget(both.p0());
+        leak(both.p0());
         both.p1();
     }
 
