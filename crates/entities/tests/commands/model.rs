@@ -674,7 +674,7 @@ fn in_bulk(
     (created.into_iter().map(resolve).collect(), unapplied)
 }
 
-/// Returns a name for each initial and created entity, and for the members of their groups.
+/// Returns a name for each initial and created entity, and for the existing members of their groups.
 fn names(world: &World, old: &[Entity], created: &[Option<Entity>]) -> HashMap<Entity, String> {
     let mut names: HashMap<_, _> = HashMap::from([(Entity::NULL, "null".to_owned())]);
     names.extend(old.iter().enumerate().map(|(at, &entity)| (entity, format!("old {at}"))));
@@ -685,7 +685,8 @@ fn names(world: &World, old: &[Entity], created: &[Option<Entity>]) -> HashMap<E
         for (at, member) in
             world.buffer::<LinkedEntityGroup>(entity).unwrap_or(&[]).iter().enumerate()
         {
-            if !names.contains_key(&member.0) {
+            // Members that were never created have no name: the model has one id for all of them.
+            if world.exists(member.0) && !names.contains_key(&member.0) {
                 names.insert(member.0, format!("{} member {at}", names[&entity]));
                 todo.push(member.0);
             }
