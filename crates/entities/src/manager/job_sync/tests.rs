@@ -311,7 +311,7 @@ fn reading_waits_for_writers() {
 }
 
 #[test]
-fn writing_waits_for_all_who_use_the_component() {
+fn writing_waits_for_all_jobs_that_use_the_component() {
     waits_for(&["A", "A!"], |stage| assert!(stage.world.get_mut::<A>(stage.ab).is_ok()));
     waits_for(&["A", "A!"], |stage| assert!(stage.world.set(stage.ab, A(9)).is_ok()));
     waits_for(&["A", "A!", "B", "B!"], |stage| {

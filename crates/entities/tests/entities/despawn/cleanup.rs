@@ -192,7 +192,7 @@ fn remains_can_get_components_and_exist_until_they_are_removed() {
 }
 
 #[test]
-fn remains_with_new_components_can_be_despawned_again() {
+fn cleanup_entities_with_new_components_can_be_despawned_again() {
     for mut world in both() {
         let entity = world.spawn((A(1), Handle(7)));
         world.despawn(entity).unwrap();

@@ -182,7 +182,7 @@ fn the_only_entity_of_a_chunk_cannot_move_to_a_new_chunk() {
 }
 
 #[test]
-fn worlds_of_one_arena_have_its_room_together() {
+fn worlds_of_one_arena_share_its_limit() {
     let arena = ChunkArena::with_limit(2 * CHUNK);
     let settings = WorldSettings::new().arena(arena.clone());
     let mut one = World::with_settings("One", settings.clone());

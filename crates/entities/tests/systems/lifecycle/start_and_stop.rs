@@ -190,7 +190,7 @@ fn raising(flag: &Arc<AtomicBool>) -> impl FnMut() + Send + use<> {
 }
 
 #[test]
-fn all_that_is_required_has_to_be_there() {
+fn a_system_runs_only_if_all_required_queries_match() {
     let flag = Arc::new(AtomicBool::new(false));
     let mut world = World::new("Simulation");
     let needed = QueryDescriptor::of::<&Needed, ()>();
