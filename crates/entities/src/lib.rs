@@ -81,10 +81,10 @@ pub use storage::{ArenaStats, ChunkArena, OutOfMemory};
 pub use system::registry::{AutoSystem, Bootstrap};
 pub use system::{
     BeginFixedStep, BeginInitialization, BeginPresentation, BeginSimulation, BeginVariableStep,
-    CommandPoint, CommandsAt, EndFixedStep, EndInitialization, EndSimulation, EndVariableStep,
-    FixedStep, Initialization, IntoSystem, LateSimulation, Local, ParamSet, Presentation, Res,
-    ResMut, Root, Simulation, Single, System, SystemBuilder, SystemData, SystemGroup, SystemInfo,
-    SystemOrder, SystemParam, UpdateAllocator, VariableStep, system_type,
+    BuildSystem, CommandPoint, CommandsAt, EndFixedStep, EndInitialization, EndSimulation,
+    EndVariableStep, FixedStep, Initialization, IntoSystem, LateSimulation, Local, ParamSet,
+    Presentation, Res, ResMut, Root, Simulation, Single, System, SystemBuilder, SystemData,
+    SystemGroup, SystemInfo, SystemOrder, SystemParam, UpdateAllocator, VariableStep, system_type,
 };
 pub use time::{Time, TimeError};
 pub use version::Version;
@@ -124,8 +124,8 @@ pub mod __macro {
     #[cfg(feature = "auto")]
     pub use crate::system::registry::{auto_system, bootstrap_hook, builder_of};
     pub use crate::system::{
-        ByType, CommandsAtState, CommandsState, FunctionShape, InferMarker, IntoSystemTarget,
-        IntoSystems, IsFunction, IsGroup, IsPoint, IsStruct, LocalState, ParamSetup, ParamState,
+        ByType, CommandsAtState, CommandsState, FunctionShape, IntoSystemTarget, IntoSystems,
+        IsFunction, IsGroup, IsPoint, IsStruct, LocalState, ParamSetup, ParamState,
         QueryParamState, SystemFunction, SystemOutput, UnsafeWorldCell,
     };
     pub use crate::world::Resource;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::builder::{BuilderKind, InferMarker, IntoSystem, IntoSystemTarget, SystemBuilder};
+use super::builder::{BuildSystem, BuilderKind, IntoSystem, IntoSystemTarget, SystemBuilder};
 use super::group::not_a_group;
 use super::system::System;
 use crate::schedule::{LatencyAccess, SystemError, SystemId, SystemTarget};
@@ -42,7 +42,7 @@ impl World {
     #[track_caller]
     #[doc(alias = "add_systems")]
     #[doc(alias = "CreateSystem")]
-    pub fn add_system<M, S: InferMarker<M> + IntoSystem<M>>(&mut self, system: S) -> SystemId {
+    pub fn add_system<M, S: IntoSystem<M> + BuildSystem<M>>(&mut self, system: S) -> SystemId {
         match self.try_add_system(system) {
             Ok(id) => id,
             Err(error) => panic!("{error}"),
@@ -80,7 +80,7 @@ impl World {
     /// let mut world = World::new("Simulation");
     /// assert!(world.try_add_system(both).unwrap_err().to_string().starts_with("A0100: system "));
     /// ```
-    pub fn try_add_system<M, S: InferMarker<M> + IntoSystem<M>>(
+    pub fn try_add_system<M, S: IntoSystem<M> + BuildSystem<M>>(
         &mut self,
         system: S,
     ) -> Result<SystemId, SystemError> {

@@ -58,13 +58,18 @@ use crate::world::ErasedSystem;
     note = "a function has up to 16 parameters; put some of them in a tuple: `(time, all): (Time, Query<&T>)`",
     note = "a struct implements `System`, a group `SystemGroup`, a point `CommandPoint`"
 )]
-pub trait IntoSystem<Marker>: InferMarker<Marker> + Sized {
-    /// Converts the system into a builder without options.
-    fn into_builder(self) -> SystemBuilder;
-
+pub trait IntoSystem<Marker>: Sized {
     /// Names the system of this type.
     #[doc(hidden)]
     fn target_of_type() -> SystemTarget;
+
+    /// Converts the system into a builder without options.
+    fn into_builder(self) -> SystemBuilder
+    where
+        Self: BuildSystem<Marker>,
+    {
+        self.build()
+    }
 
     /// Sets the name that errors and tools show. The default is the name of the type.
     ///
@@ -79,7 +84,10 @@ pub trait IntoSystem<Marker>: InferMarker<Marker> + Sized {
     /// let errors = world.try_update(0.1).unwrap_err();
     /// assert_eq!(errors.to_string(), "A0106: system `engine` failed: no fuel");
     /// ```
-    fn named(self, name: impl Into<String>) -> SystemBuilder {
+    fn named(self, name: impl Into<String>) -> SystemBuilder
+    where
+        Self: BuildSystem<Marker>,
+    {
         self.built(|builder| builder.name = name.into())
     }
 
@@ -102,7 +110,10 @@ pub trait IntoSystem<Marker>: InferMarker<Marker> + Sized {
     /// ```
     #[doc(alias = "in_set")]
     #[doc(alias = "UpdateInGroup")]
-    fn in_group<M>(self, group: impl IntoSystemTarget<M>) -> SystemBuilder {
+    fn in_group<M>(self, group: impl IntoSystemTarget<M>) -> SystemBuilder
+    where
+        Self: BuildSystem<Marker>,
+    {
         self.built(|builder| builder.group = Some(group.into_target()))
     }
 
@@ -129,7 +140,10 @@ pub trait IntoSystem<Marker>: InferMarker<Marker> + Sized {
     /// assert_eq!(world.resource::<Log>().0, ["think", "act"]);
     /// ```
     #[doc(alias = "UpdateBefore")]
-    fn before<M>(self, other: impl IntoSystemTarget<M>) -> SystemBuilder {
+    fn before<M>(self, other: impl IntoSystemTarget<M>) -> SystemBuilder
+    where
+        Self: BuildSystem<Marker>,
+    {
         self.built(|builder| builder.before.push(other.into_target()))
     }
 
@@ -157,7 +171,10 @@ pub trait IntoSystem<Marker>: InferMarker<Marker> + Sized {
     /// ```
     #[doc(alias = "UpdateAfter")]
     #[doc(alias = "chain")]
-    fn after<M>(self, other: impl IntoSystemTarget<M>) -> SystemBuilder {
+    fn after<M>(self, other: impl IntoSystemTarget<M>) -> SystemBuilder
+    where
+        Self: BuildSystem<Marker>,
+    {
         self.built(|builder| builder.after.push(other.into_target()))
     }
 
@@ -165,7 +182,10 @@ pub trait IntoSystem<Marker>: InferMarker<Marker> + Sized {
     ///
     /// It is an error if the world already has the other system (A0133). This option does not change the order of updates: see
     /// [`before`](Self::before). This is Unity's `CreateBefore`.
-    fn create_before<M>(self, other: impl IntoSystemTarget<M>) -> SystemBuilder {
+    fn create_before<M>(self, other: impl IntoSystemTarget<M>) -> SystemBuilder
+    where
+        Self: BuildSystem<Marker>,
+    {
         self.built(|builder| builder.create_before.push(other.into_target()))
     }
 
@@ -173,7 +193,10 @@ pub trait IntoSystem<Marker>: InferMarker<Marker> + Sized {
     ///
     /// It is an error if there is no such system (A0132). This option does not change the order of updates: see
     /// [`after`](Self::after). This is Unity's `CreateAfter`.
-    fn create_after<M>(self, other: impl IntoSystemTarget<M>) -> SystemBuilder {
+    fn create_after<M>(self, other: impl IntoSystemTarget<M>) -> SystemBuilder
+    where
+        Self: BuildSystem<Marker>,
+    {
         self.built(|builder| builder.create_after.push(other.into_target()))
     }
 
@@ -194,7 +217,10 @@ pub trait IntoSystem<Marker>: InferMarker<Marker> + Sized {
     /// assert_eq!(world.resource::<Log>().0, ["input", "move"]);
     /// ```
     #[doc(alias = "OrderFirst")]
-    fn first(self) -> SystemBuilder {
+    fn first(self) -> SystemBuilder
+    where
+        Self: BuildSystem<Marker>,
+    {
         self.built(|builder| builder.first = true)
     }
 
@@ -215,7 +241,10 @@ pub trait IntoSystem<Marker>: InferMarker<Marker> + Sized {
     /// assert_eq!(world.resource::<Log>().0, ["move", "report"]);
     /// ```
     #[doc(alias = "OrderLast")]
-    fn last(self) -> SystemBuilder {
+    fn last(self) -> SystemBuilder
+    where
+        Self: BuildSystem<Marker>,
+    {
         self.built(|builder| builder.last = true)
     }
 
@@ -239,7 +268,10 @@ pub trait IntoSystem<Marker>: InferMarker<Marker> + Sized {
     /// # Ok::<(), ancho_entities::SystemError>(())
     /// ```
     #[doc(alias = "run_if")]
-    fn enabled(self, enabled: bool) -> SystemBuilder {
+    fn enabled(self, enabled: bool) -> SystemBuilder
+    where
+        Self: BuildSystem<Marker>,
+    {
         self.built(|builder| builder.enabled = enabled)
     }
 
@@ -261,7 +293,10 @@ pub trait IntoSystem<Marker>: InferMarker<Marker> + Sized {
     /// assert!(world.try_update(0.1).is_err());
     /// # Ok::<(), ancho_entities::SystemError>(())
     /// ```
-    fn stop_on_error(self) -> SystemBuilder {
+    fn stop_on_error(self) -> SystemBuilder
+    where
+        Self: BuildSystem<Marker>,
+    {
         self.built(|builder| builder.stops_on_error = true)
     }
 
@@ -290,7 +325,10 @@ pub trait IntoSystem<Marker>: InferMarker<Marker> + Sized {
     /// ```
     #[doc(alias = "RequireForUpdate")]
     #[doc(alias = "run_if")]
-    fn require(self, query: QueryDescriptor) -> SystemBuilder {
+    fn require(self, query: QueryDescriptor) -> SystemBuilder
+    where
+        Self: BuildSystem<Marker>,
+    {
         self.built(|builder| builder.requirements.all.push(RequiredQuery::Pending(query)))
     }
 
@@ -320,7 +358,10 @@ pub trait IntoSystem<Marker>: InferMarker<Marker> + Sized {
     /// ```
     #[doc(alias = "RequireAnyForUpdate")]
     #[doc(alias = "run_if")]
-    fn require_any(self, query: QueryDescriptor) -> SystemBuilder {
+    fn require_any(self, query: QueryDescriptor) -> SystemBuilder
+    where
+        Self: BuildSystem<Marker>,
+    {
         self.built(|builder| builder.requirements.any.push(RequiredQuery::Pending(query)))
     }
 
@@ -351,7 +392,10 @@ pub trait IntoSystem<Marker>: InferMarker<Marker> + Sized {
     /// ```
     #[doc(alias = "RequireMatchingQueriesForUpdate")]
     #[doc(alias = "run_if")]
-    fn require_matching(self) -> SystemBuilder {
+    fn require_matching(self) -> SystemBuilder
+    where
+        Self: BuildSystem<Marker>,
+    {
         self.built(|builder| builder.requirements.matching = true)
     }
 
@@ -390,17 +434,26 @@ pub trait IntoSystem<Marker>: InferMarker<Marker> + Sized {
     /// world.update(0.1);
     /// assert_eq!(world.resource::<Log>().0[..4], ["work", "tidy", "play", "tidy"]);
     /// ```
-    fn patch(self) -> SystemBuilder {
+    fn patch(self) -> SystemBuilder
+    where
+        Self: BuildSystem<Marker>,
+    {
         self.built(|builder| builder.is_patch = true)
     }
 
     /// Sets the rate manager of a group. To change it later, use [`World::set_rate`](crate::World::set_rate).
-    fn rate(self, rate: impl RateManager + 'static) -> SystemBuilder {
+    fn rate(self, rate: impl RateManager + 'static) -> SystemBuilder
+    where
+        Self: BuildSystem<Marker>,
+    {
         self.built(|builder| builder.rate = Some(Box::new(rate)))
     }
 
     /// Runs the systems of a group in the order in which they were added, without sorting by constraints.
-    fn unsorted(self) -> SystemBuilder {
+    fn unsorted(self) -> SystemBuilder
+    where
+        Self: BuildSystem<Marker>,
+    {
         self.built(|builder| builder.unsorted = true)
     }
 
@@ -408,13 +461,19 @@ pub trait IntoSystem<Marker>: InferMarker<Marker> + Sized {
     ///
     /// The declaration only affects the [order for latency](crate::World::order_systems_for_latency). A wrong declaration makes
     /// that order worse, and has no other effect. It is an error for systems that are not functions (A0098).
-    fn in_jobs(self) -> SystemBuilder {
+    fn in_jobs(self) -> SystemBuilder
+    where
+        Self: BuildSystem<Marker>,
+    {
         self.built(|builder| builder.in_jobs = true)
     }
 
     /// Converts the system into a builder, and sets an option.
     #[doc(hidden)]
-    fn built(self, set: impl FnOnce(&mut SystemBuilder)) -> SystemBuilder {
+    fn built(self, set: impl FnOnce(&mut SystemBuilder)) -> SystemBuilder
+    where
+        Self: BuildSystem<Marker>,
+    {
         let mut builder = self.into_builder();
         set(&mut builder);
         builder
@@ -507,60 +566,28 @@ pub struct IsGroup;
 #[derive(Debug)]
 pub struct IsPoint;
 
-/// Determines the marker of a system: for a function, the types of its parameters and its output, whatever they are.
-///
-/// A method that takes a system has this bound before the bound [`IntoSystem`]. The compiler then infers the marker even if the
-/// function is not a system. With the marker, one implementation of `IntoSystem` is left, and the compiler names the parameter or
-/// the output that this implementation does not accept, instead of the function.
-pub trait InferMarker<Marker> {}
-
-impl<M, F: FunctionShape<M>> InferMarker<(IsFunction, M)> for F {}
-
-impl<S: System> InferMarker<IsStruct> for S {}
-
-impl<G: SystemGroup> InferMarker<IsGroup> for G {}
-
-impl<P: CommandPoint> InferMarker<IsPoint> for P {}
-
-impl InferMarker<Self> for SystemBuilder {}
-
-impl<M: 'static, F: SystemFunction<M>> IntoSystem<(IsFunction, M)> for F {
-    fn into_builder(self) -> SystemBuilder {
-        let kind = BuilderKind::Function(Box::new(FunctionSystem::new(self)));
-        SystemBuilder::new(kind, TypeId::of::<F>(), type_name::<F>())
-    }
-
+// The implementation for functions accepts parameters and outputs of any type. The compiler thus finds the methods, and infers the
+// marker, even if the function is not a system. One implementation of `BuildSystem` is left for this marker, and the compiler names
+// the parameter or the output that this implementation does not accept, instead of the function.
+impl<M, F: FunctionShape<M> + 'static> IntoSystem<(IsFunction, M)> for F {
     fn target_of_type() -> SystemTarget {
         SystemTarget::Type(TypeId::of::<F>(), type_name::<F>())
     }
 }
 
 impl<S: System> IntoSystem<IsStruct> for S {
-    fn into_builder(self) -> SystemBuilder {
-        let kind = BuilderKind::Struct(Box::new(StructSystem::new(self)));
-        SystemBuilder::new(kind, TypeId::of::<S>(), type_name::<S>())
-    }
-
     fn target_of_type() -> SystemTarget {
         SystemTarget::Type(TypeId::of::<S>(), type_name::<S>())
     }
 }
 
 impl<G: SystemGroup> IntoSystem<IsGroup> for G {
-    fn into_builder(self) -> SystemBuilder {
-        SystemBuilder::new(BuilderKind::Group, TypeId::of::<G>(), G::name())
-    }
-
     fn target_of_type() -> SystemTarget {
         SystemTarget::Type(TypeId::of::<G>(), G::name())
     }
 }
 
 impl<P: CommandPoint> IntoSystem<IsPoint> for P {
-    fn into_builder(self) -> SystemBuilder {
-        SystemBuilder::new(BuilderKind::Point(P::name()), TypeId::of::<P>(), P::name())
-    }
-
     fn target_of_type() -> SystemTarget {
         SystemTarget::Type(TypeId::of::<P>(), P::name())
     }
@@ -568,12 +595,64 @@ impl<P: CommandPoint> IntoSystem<IsPoint> for P {
 
 #[diagnostic::do_not_recommend]
 impl IntoSystem<Self> for SystemBuilder {
-    fn into_builder(self) -> SystemBuilder {
-        self
-    }
-
     fn target_of_type() -> SystemTarget {
         SystemTarget::Type(TypeId::of::<Self>(), "a system that is about to be added")
+    }
+}
+
+/// An [`IntoSystem`] whose parameters and output are those of a system. Generic functions that add systems have this bound.
+///
+/// The type parameter `Marker` is inferred.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{BuildSystem, IntoSystem, Presentation, SystemId, World};
+///
+/// fn add_overlay<M>(world: &mut World, system: impl BuildSystem<M>) -> SystemId {
+///     world.add_system(system.in_group(Presentation))
+/// }
+///
+/// let mut world = World::new("Simulation");
+/// let overlay = add_overlay(&mut world, || ());
+/// assert!(world.has_system(overlay));
+/// ```
+pub trait BuildSystem<Marker>: IntoSystem<Marker> {
+    /// Converts the system into a builder without options.
+    #[doc(hidden)]
+    fn build(self) -> SystemBuilder;
+}
+
+impl<M: 'static, F: SystemFunction<M>> BuildSystem<(IsFunction, M)> for F {
+    fn build(self) -> SystemBuilder {
+        let kind = BuilderKind::Function(Box::new(FunctionSystem::new(self)));
+        SystemBuilder::new(kind, TypeId::of::<F>(), type_name::<F>())
+    }
+}
+
+impl<S: System> BuildSystem<IsStruct> for S {
+    fn build(self) -> SystemBuilder {
+        let kind = BuilderKind::Struct(Box::new(StructSystem::new(self)));
+        SystemBuilder::new(kind, TypeId::of::<S>(), type_name::<S>())
+    }
+}
+
+impl<G: SystemGroup> BuildSystem<IsGroup> for G {
+    fn build(self) -> SystemBuilder {
+        SystemBuilder::new(BuilderKind::Group, TypeId::of::<G>(), G::name())
+    }
+}
+
+impl<P: CommandPoint> BuildSystem<IsPoint> for P {
+    fn build(self) -> SystemBuilder {
+        SystemBuilder::new(BuilderKind::Point(P::name()), TypeId::of::<P>(), P::name())
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl BuildSystem<Self> for SystemBuilder {
+    fn build(self) -> SystemBuilder {
+        self
     }
 }
 

@@ -3,7 +3,7 @@
 use ancho_collections::FixedState;
 use hashbrown::HashMap;
 
-use super::builder::{InferMarker, IntoSystem, SystemBuilder};
+use super::builder::{BuildSystem, IntoSystem, SystemBuilder};
 use crate::schedule::{OrderError, OrderItem, SystemError, SystemId, SystemTarget, sort};
 use crate::world::{Systems, World};
 
@@ -30,8 +30,8 @@ macro_rules! implement {
         impl<$system, $marker, $($systems, $markers),*> IntoSystems<($marker, $($markers,)*)>
             for ($system, $($systems,)*)
         where
-            $system: InferMarker<$marker> + IntoSystem<$marker>,
-            $($systems: InferMarker<$markers> + IntoSystem<$markers>,)*
+            $system: IntoSystem<$marker> + BuildSystem<$marker>,
+            $($systems: IntoSystem<$markers> + BuildSystem<$markers>,)*
         {
             fn into_builders(self) -> Vec<SystemBuilder> {
                 let ($system, $($systems,)*) = self;

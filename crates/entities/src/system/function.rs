@@ -154,9 +154,7 @@ pub trait SystemFunction<Marker>: FunctionShape<Marker> + Send + 'static {
     fn call(&mut self, params: <Self::Params as SystemParam>::Item<'_, '_>) -> Self::Output;
 }
 
-/// A function or closure with these parameters and this output, whatever their types are. See [`InferMarker`].
-///
-/// [`InferMarker`]: super::builder::InferMarker
+/// A function or closure with these parameters and this output, whatever their types are.
 pub trait FunctionShape<Marker> {}
 
 impl<Out, Function: FnMut() -> Out> FunctionShape<fn() -> Out> for Function {}

@@ -47,7 +47,7 @@ mod update;
 mod update_guard;
 
 pub use builder::{
-    ByType, InferMarker, IntoSystem, IntoSystemTarget, IsFunction, IsGroup, IsPoint, IsStruct,
+    BuildSystem, ByType, IntoSystem, IntoSystemTarget, IsFunction, IsGroup, IsPoint, IsStruct,
     SystemBuilder, system_type,
 };
 pub use create_order::IntoSystems;

@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use super::builder::{BuilderKind, InferMarker, IntoSystem, SystemBuilder};
+use super::builder::{BuildSystem, BuilderKind, IntoSystem, SystemBuilder};
 use crate::schedule::SystemError;
 use crate::world::{World, WorldSettings};
 
@@ -83,7 +83,7 @@ pub const fn auto_system(
 
 /// Converts a system into a builder. Called by the expansion of `#[system]`.
 #[doc(hidden)]
-pub fn builder_of<M, S: InferMarker<M> + IntoSystem<M>>(system: S) -> SystemBuilder {
+pub fn builder_of<M, S: IntoSystem<M> + BuildSystem<M>>(system: S) -> SystemBuilder {
     system.into_builder()
 }
 

@@ -255,10 +255,12 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
     /// assert_eq!(health.get_mut(orc).unwrap().0, 19);
     /// ```
     #[track_caller]
-    pub fn schedule<C>(&mut self, function: C) -> JobHandle
+    pub fn schedule<C: FnMut(<D::Static as QueryData>::Item<'_>) + Send + 'static>(
+        &mut self,
+        function: C,
+    ) -> JobHandle
     where
         D::Static: ParallelData,
-        C: FnMut(<D::Static as QueryData>::Item<'_>) + Send + 'static,
     {
         self.reborrow().job().schedule(function)
     }
@@ -290,10 +292,12 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
     /// assert_eq!(world.get::<Position>(stone).unwrap().0, 3.0);
     /// ```
     #[track_caller]
-    pub fn schedule_parallel<C>(&mut self, function: C) -> JobHandle
+    pub fn schedule_parallel<C: Fn(<D::Static as QueryData>::Item<'_>) + Send + Sync + 'static>(
+        &mut self,
+        function: C,
+    ) -> JobHandle
     where
         D::Static: ParallelData,
-        C: Fn(<D::Static as QueryData>::Item<'_>) + Send + Sync + 'static,
     {
         self.reborrow().job().schedule_parallel(function)
     }

@@ -59,10 +59,9 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
     /// assert!(world.query::<&Number>().iter().map(|number| number.0).eq(0..100));
     /// ```
     #[track_caller]
-    pub fn schedule<C>(self, mut function: C) -> JobHandle
+    pub fn schedule<C: FnMut(D::Item<'_>) + Send + 'static>(self, mut function: C) -> JobHandle
     where
         D: ParallelData + 'static,
-        C: FnMut(D::Item<'_>) + Send + 'static,
     {
         self.task::<C, _, ()>(()).schedule(move |whole| {
             whole.each_item::<C>(
@@ -84,10 +83,12 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
     ///
     /// See [`QueryJob`].
     #[track_caller]
-    pub fn schedule_parallel<C>(self, function: C) -> JobHandle
+    pub fn schedule_parallel<C: Fn(D::Item<'_>) + Send + Sync + 'static>(
+        self,
+        function: C,
+    ) -> JobHandle
     where
         D: ParallelData + 'static,
-        C: Fn(D::Item<'_>) + Send + Sync + 'static,
     {
         self.task::<C, _, ()>(()).schedule_parallel(
             Divide::ROWS,
@@ -125,10 +126,12 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
     /// assert_eq!(world.get::<Heat>(stone).unwrap().0, 10.0);
     /// ```
     #[track_caller]
-    pub fn schedule_chunks_parallel<C>(self, function: C) -> JobHandle
+    pub fn schedule_chunks_parallel<C: Fn(D::Slices<'_>) + Send + Sync + 'static>(
+        self,
+        function: C,
+    ) -> JobHandle
     where
         D: ParallelData + ChunkData + 'static,
-        C: Fn(D::Slices<'_>) + Send + Sync + 'static,
     {
         self.task::<C, _, ()>(()).schedule_parallel(
             Divide::SLICES,
@@ -384,10 +387,10 @@ impl<'w, D: ParallelData + 'static, X: JobData> QueryJobWith<'w, D, X> {
     /// assert_eq!(*sum.get().unwrap(), 499_500);
     /// ```
     #[track_caller]
-    pub fn schedule<C>(self, function: C) -> JobHandle
-    where
-        C: FnMut(D::Item<'_>, &mut X::Whole<'_>) + Send + 'static,
-    {
+    pub fn schedule<C: FnMut(D::Item<'_>, &mut X::Whole<'_>) + Send + 'static>(
+        self,
+        function: C,
+    ) -> JobHandle {
         let task = self.job.task::<C, _, ()>(self.captures);
         task.schedule(move |whole| whole.each_item::<C>(function))
     }
@@ -399,10 +402,12 @@ impl<'w, D: ParallelData + 'static, X: JobData> QueryJobWith<'w, D, X> {
     /// Panics with the codes of [`QueryJob`], and with A0010 if a container that is written has fewer elements than the query has
     /// entities. If the number of entities depends on enabled state or changes, the job panics instead of this call.
     #[track_caller]
-    pub fn schedule_parallel<C>(self, function: C) -> JobHandle
+    pub fn schedule_parallel<C: Fn(D::Item<'_>, X::Item<'_>) + Send + Sync + 'static>(
+        self,
+        function: C,
+    ) -> JobHandle
     where
         X: ParallelJobData,
-        C: Fn(D::Item<'_>, X::Item<'_>) + Send + Sync + 'static,
     {
         let mut task = self.job.task::<C, _, ()>(self.captures);
         task.check_count();

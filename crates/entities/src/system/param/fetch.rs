@@ -780,12 +780,14 @@ pub trait CommandsInJob<'a> {}
 #[expect(unnameable_types, reason = "no type implements it")]
 pub trait ValueInJob {}
 
-/// Implemented for every [`ValueInJob`], and so never. Without it the compiler finds that a reference to a `Res` is `Send`, and
-/// proposes to borrow the closure of the job.
-#[expect(unnameable_types, reason = "no type implements it")]
-pub trait MovableValue {}
+/// Implemented for every [`Unimplemented`], and so never. Without an implementation the compiler finds that a reference to a `Res`
+/// is `Send`, and proposes to borrow the closure of the job.
+#[diagnostic::do_not_recommend]
+impl<T: Unimplemented> ValueInJob for T {}
 
-impl<T: ValueInJob> MovableValue for T {}
+/// Never implemented.
+#[expect(unnameable_types, reason = "no type implements it")]
+pub trait Unimplemented {}
 
 // SAFETY: the bound is never met, so a world is not `Sync`.
 unsafe impl Sync for World where for<'a> Self: WorldInJob<'a> {}
@@ -808,12 +810,12 @@ unsafe impl<P: CommandPoint> Send for CommandsAt<'_, P> where for<'a> Self: Comm
 // SAFETY: the bound is never met, so a recorder is not `Sync`.
 unsafe impl<P: CommandPoint> Sync for CommandsAt<'_, P> where for<'a> Self: CommandsInJob<'a> {}
 // SAFETY: the bound is never met, so the reference is not `Send`.
-unsafe impl<T: Resource> Send for Res<'_, T> where Self: MovableValue {}
+unsafe impl<T: Resource> Send for Res<'_, T> where Self: ValueInJob {}
 // SAFETY: the bound is never met, so the reference is not `Send`.
-unsafe impl<T: Resource> Send for ResMut<'_, T> where Self: MovableValue {}
+unsafe impl<T: Resource> Send for ResMut<'_, T> where Self: ValueInJob {}
 // SAFETY: the bound is never met, so the item is not `Send`.
-unsafe impl<D: QueryData, F: QueryFilter> Send for Single<'_, D, F> where Self: MovableValue {}
+unsafe impl<D: QueryData, F: QueryFilter> Send for Single<'_, D, F> where Self: ValueInJob {}
 // SAFETY: the bound is never met, so the reference is not `Send`.
-unsafe impl<T: Default + Send> Send for Local<'_, T> where Self: MovableValue {}
+unsafe impl<T: Default + Send> Send for Local<'_, T> where Self: ValueInJob {}
 // SAFETY: the bound is never met, so the reference is not `Send`.
-unsafe impl<S: System> Send for SystemData<'_, S> where Self: MovableValue {}
+unsafe impl<S: System> Send for SystemData<'_, S> where Self: ValueInJob {}

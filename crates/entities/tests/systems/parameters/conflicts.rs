@@ -1,9 +1,9 @@
 //! Conflicting parameters, and other systems that cannot be added.
 
 use ancho_entities::{
-    Absent, CommandPoint, Commands, EnabledMut, EnabledRef, EntityManager, FixedRateSimple,
-    IntoSystem, Lookup, ParamSet, Query, Res, ResMut, Simulation, Single, System, SystemGroup,
-    SystemResult, Time, With, Without, World,
+    Absent, BuildSystem, CommandPoint, Commands, EnabledMut, EnabledRef, EntityManager,
+    FixedRateSimple, IntoSystem, Lookup, ParamSet, Query, Res, ResMut, Simulation, Single, System,
+    SystemGroup, SystemResult, Time, With, Without, World,
 };
 use ancho_jobs::JobScheduler;
 
@@ -12,7 +12,7 @@ use crate::fixtures::panic_message;
 
 /// Returns the reason why a system is refused.
 #[track_caller]
-fn refusal<M>(system: impl IntoSystem<M>) -> String {
+fn refusal<M>(system: impl BuildSystem<M>) -> String {
     let mut world = World::new("test");
     let before = world.system_order().iter().count();
     let message = world.try_add_system(system.named("it")).unwrap_err().to_string();
@@ -21,7 +21,7 @@ fn refusal<M>(system: impl IntoSystem<M>) -> String {
 }
 
 #[track_caller]
-fn accepted<M>(system: impl IntoSystem<M>) {
+fn accepted<M>(system: impl BuildSystem<M>) {
     let mut world = World::new("test");
     world.add_system(system);
     world.try_update(0.1).unwrap();
