@@ -32,6 +32,11 @@
 //! [`sum`] and [`dot`] take a [`FloatMode`], which selects whether the order of the elements is kept. [`min`] and [`max`] are the
 //! same in any order.
 //!
+//! # Random numbers and noise
+//!
+//! [`Random`] is a generator of eight bytes, which fits into components. [`noise`] has smooth random functions of two, three and
+//! four coordinates.
+//!
 //! # glam
 //!
 //! With the feature `glam`, the modules `quat`, `vec4`, `vec3a` and `affine3a` have the operations of glam whose bits depend on the
@@ -43,7 +48,9 @@ mod exp;
 mod glam;
 mod lane;
 mod log;
+pub mod noise;
 mod pow;
+mod random;
 mod reduce;
 mod rem;
 mod trigonometry;
@@ -54,6 +61,7 @@ pub use arc::{acos, asin, atan, atan2};
 pub use exp::{exp, exp2};
 pub use log::{ln, log2};
 pub use pow::{pow, rsqrt, sqrt};
+pub use random::{Random, RandomNumber, RandomRange};
 pub use reduce::{FloatMode, dot, max, min, sum};
 pub use rem::{fract, rem};
 pub use trigonometry::{cos, sin, sincos, sincos_near, sincos_slice, tan};

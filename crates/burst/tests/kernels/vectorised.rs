@@ -4,6 +4,10 @@
 #![cfg(all(feature = "inspect", feature = "macros", feature = "dispatch"))]
 
 use ancho_burst::inspect::{self, Verdict};
+use ancho_burst::math::Random;
+use ancho_burst::math::noise::{
+    Fractal, cellular_2d, cellular_3d, perlin_4d, simplex_2d, simplex_3d,
+};
 use ancho_burst::{CpuLevel, assert_vectorized, burst, dispatch};
 
 #[burst]
@@ -71,6 +75,83 @@ fn large_closure(values: &mut [f32], speeds: &mut [f32]) {
         *speed = bounded;
         *value = outside;
     });
+}
+
+#[burst]
+fn random_numbers(generators: &mut [Random], values: &mut [f32]) {
+    for (random, value) in generators.iter_mut().zip(values) {
+        *value = random.next_f32();
+    }
+}
+
+#[burst]
+fn random_ranges(generators: &mut [Random], values: &mut [f32], size: f32, count: i32) {
+    for (random, value) in generators.iter_mut().zip(values) {
+        *value = random.range(-size..size) + random.range(0..count) as f32;
+    }
+}
+
+/// States in columns, as `ColumnSlices` has them.
+#[burst]
+fn random_columns(first: &mut [u32], second: &mut [u32], values: &mut [f32]) {
+    for ((first, second), value) in first.iter_mut().zip(second).zip(values) {
+        let mut random = Random::from_state([*first, *second]);
+        *value = random.normal();
+        [*first, *second] = random.state();
+    }
+}
+
+#[burst]
+fn noise_simplex(x: &[f32], y: &[f32], values: &mut [f32]) {
+    for ((x, y), value) in x.iter().zip(y).zip(values) {
+        let hills = Fractal::<4>::default();
+        *value = hills.sum([*x, *y], |octave, point| simplex_2d(octave, point));
+        *value += simplex_3d(1, [*x, *y, 0.5]);
+    }
+}
+
+#[burst]
+fn noise_perlin(x: &[f32], y: &[f32], values: &mut [f32]) {
+    for ((x, y), value) in x.iter().zip(y).zip(values) {
+        *value = perlin_4d(1, [*x, *y, *x + *y, *x - *y]);
+    }
+}
+
+#[burst]
+fn noise_cellular(x: &[f32], y: &[f32], values: &mut [f32]) {
+    for ((x, y), value) in x.iter().zip(y).zip(values) {
+        *value = cellular_2d(1, [*x, *y]).nearest;
+    }
+}
+
+#[burst]
+fn noise_cellular_3d(x: &[f32], y: &[f32], values: &mut [f32]) {
+    for ((x, y), value) in x.iter().zip(y).zip(values) {
+        let cell = cellular_3d(1, [*x, *y, 0.5]);
+        *value = cell.second - cell.nearest;
+    }
+}
+
+#[test]
+fn random_numbers_and_noise_are_vectorised() {
+    let mut generators: Vec<Random> = (0..1000).map(|i| Random::from_index(1, i)).collect();
+    let (x, y, mut values) = (vec![0.3; 1000], vec![0.7; 1000], vec![0.0; 1000]);
+    random_numbers(&mut generators, &mut values);
+    random_ranges(&mut generators, &mut values, 5.0, 10);
+    random_columns(&mut vec![1; 1000], &mut vec![2; 1000], &mut values);
+    noise_simplex(&x, &y, &mut values);
+    noise_perlin(&x, &y, &mut values);
+    noise_cellular(&x, &y, &mut values);
+    noise_cellular_3d(&x, &y, &mut values);
+    for level in CpuLevel::ALL {
+        assert_vectorized!(random_numbers, level);
+        assert_vectorized!(random_ranges, level);
+        assert_vectorized!(random_columns, level);
+        assert_vectorized!(noise_simplex, level);
+        assert_vectorized!(noise_perlin, level);
+        assert_vectorized!(noise_cellular, level);
+        assert_vectorized!(noise_cellular_3d, level);
+    }
 }
 
 fn run_all() {

@@ -1,6 +1,8 @@
-//! The functions of `ancho_burst::math`: exact bits, error bounds and special values.
+//! The functions of `ancho_burst::math`: exact bits, error bounds, special values, random numbers and noise.
 
 mod bits;
 mod common;
 mod error;
+mod noise;
+mod random;
 mod special_values;
