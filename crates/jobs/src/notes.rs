@@ -18,8 +18,8 @@ pub(crate) struct OwnerSide {
     count: Cell<u32>,
     /// Set if the job is scheduled, but not yet visible to other threads.
     is_held: Cell<bool>,
-    /// Set if the job uses a container, which is returned to the owner when the job is completed.
-    uses_containers: Cell<bool>,
+    /// The number of containers whose slots contain the job. At the maximum, the number is unknown.
+    container_count: Cell<u16>,
 }
 
 /// The notes that only published jobs and jobs with several dependencies need.
@@ -82,14 +82,23 @@ impl<'n> Notes<'n> {
         self.side.is_held.set(is_held);
     }
 
-    /// Returns whether the job uses a container.
-    pub(crate) fn uses_containers(self) -> bool {
-        self.side.uses_containers.get()
+    /// Returns whether the slot of a container contains the job, so that it is visible whether the job is completed.
+    pub(crate) fn is_in_slots(self) -> bool {
+        self.side.container_count.get() > 0
     }
 
     #[inline]
-    pub(crate) fn set_uses_containers(self, uses: bool) {
-        self.side.uses_containers.set(uses);
+    pub(crate) fn set_container_count(self, count: usize) {
+        self.side.container_count.set(u16::try_from(count).unwrap_or(u16::MAX));
+    }
+
+    /// Records that another job has replaced this one in the slot of a container.
+    #[inline]
+    pub(crate) fn leave_slot(self) {
+        let count = self.side.container_count.get();
+        if count != u16::MAX {
+            self.side.container_count.set(count.saturating_sub(1));
+        }
     }
 
     /// Returns the number of dependencies when the job was scheduled, including those that have finished since.

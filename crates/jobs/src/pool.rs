@@ -131,9 +131,22 @@ impl JobPool {
     /// assert_eq!(jobs.run((), |()| 1 + 1), Ok(2));
     /// ```
     #[must_use = "a handle does nothing by itself"]
+    #[track_caller]
     pub fn shared() -> Self {
         static SHARED: OnceLock<JobPool> = OnceLock::new();
-        SHARED.get_or_init(Self::new).clone()
+        static CREATION: Mutex<()> = Mutex::new(());
+        if let Some(pool) = SHARED.get() {
+            return pool.clone();
+        }
+        // Not in the closure of `get_or_init`, which would hide the caller's location from the panic.
+        let creation = lock(&CREATION);
+        let pool = match SHARED.get() {
+            Some(pool) => pool.clone(),
+            None => Self::new(),
+        };
+        SHARED.get_or_init(|| pool.clone());
+        drop(creation);
+        pool
     }
 
     /// Returns a builder with settings for a new pool.
@@ -207,6 +220,7 @@ impl JobPool {
 }
 
 impl Default for JobPool {
+    #[track_caller]
     fn default() -> Self {
         Self::new()
     }

@@ -11,7 +11,7 @@ const TOGETHER: usize = 16;
 impl<T> Guarded<T> {
     /// Waits for the job that writes the value, and borrows the value for reading.
     ///
-    /// Only jobs that conflict with reading, and their dependencies, are completed. If there are none, this is
+    /// Only jobs that conflict with reading, and their dependencies, are completed. Without such jobs, this is
     /// [`get`](Self::get). `jobs` is the scheduler of the jobs.
     ///
     /// # Errors

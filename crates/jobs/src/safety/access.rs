@@ -215,9 +215,9 @@ impl AccessList {
         self.on_one_thread = true;
     }
 
-    /// Returns whether the list declares a container.
-    pub(crate) fn uses_containers(&self) -> bool {
-        self.declared.iter().any(|declared| !declared.orders)
+    /// Returns the number of declared containers. Fences are not counted.
+    pub(crate) fn container_count(&self) -> usize {
+        self.declared.iter().filter(|declared| !declared.orders).count()
     }
 
     pub(crate) fn declared(&self) -> &[Declared] {

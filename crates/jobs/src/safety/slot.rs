@@ -146,8 +146,15 @@ impl Slot {
             .map_or(Ok(()), |user| Err(SlotConflict::Foreign(user)))
     }
 
-    /// Records that a job uses the container. The job has passed the checks.
-    pub(crate) fn add(&self, user: Use, scheduler: u32, nodes: &Arc<NodeTable>) {
+    /// Records that a job uses the container. The job has passed the checks. Calls `replaced` with the jobs that this job replaces
+    /// in the record. They belong to the same scheduler, and may be completed.
+    pub(crate) fn add(
+        &self,
+        user: Use,
+        scheduler: u32,
+        nodes: &Arc<NodeTable>,
+        mut replaced: impl FnMut(JobId),
+    ) {
         let users = &mut *self.users.borrow_mut();
         if users.scheduler != scheduler {
             // Jobs of other schedulers no longer use the container, or the check would have failed.
@@ -164,8 +171,10 @@ impl Slot {
             users.readers.push(user);
         } else {
             // A job that is ordered after this writer is also ordered after all jobs before the writer.
-            users.writer = Some(user);
-            users.readers.clear();
+            if let Some(writer) = users.writer.replace(user) {
+                replaced(writer.job);
+            }
+            users.readers.drain(..).for_each(|reader| replaced(reader.job));
         }
     }
 }

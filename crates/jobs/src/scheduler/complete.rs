@@ -205,7 +205,8 @@ impl JobScheduler {
     /// Completes the jobs that have finished, without waiting.
     ///
     /// Use it in programs that schedule jobs without ever completing them. Regular calls keep the memory of job records from
-    /// growing.
+    /// growing. Jobs without containers, and jobs whose containers were passed on to later jobs, need no calls: the scheduler reuses
+    /// their records.
     ///
     /// # Determinism
     ///
@@ -236,7 +237,7 @@ impl JobScheduler {
     #[track_caller]
     pub fn complete_finished(&self) -> Result<(), JobFailed> {
         self.refuse_inside_job("complete jobs");
-        let mut finished = self.uncompleted_nodes();
+        let mut finished = self.uncompleted_nodes(&mut self.state.borrow_mut());
         // The latest job comes first: its dependencies have finished too, and are completed with it.
         finished.reverse();
         finished.retain(|&index| self.node(index).dependents.is_closed());
@@ -330,7 +331,7 @@ impl JobScheduler {
     }
 
     pub(super) fn complete_live(&self) -> Result<(), JobFailed> {
-        let targets = self.uncompleted_nodes();
+        let targets = self.uncompleted_nodes(&mut self.state.borrow_mut());
         let done = self.finish_and_retire(targets.iter().copied());
         self.state.borrow_mut().targets = targets;
         done
@@ -348,8 +349,7 @@ impl JobScheduler {
 
     /// Returns the nodes of all uncompleted jobs, in the order in which they were scheduled. The list is the buffer
     /// `state.targets`, which the caller must put back.
-    pub(super) fn uncompleted_nodes(&self) -> Vec<u32> {
-        let state = &mut *self.state.borrow_mut();
+    pub(super) fn uncompleted_nodes(&self, state: &mut State) -> Vec<u32> {
         let mut found = std::mem::take(&mut state.targets);
         found.clear();
         let nodes = state.blocks.iter().flat_map(|block| (block * BLOCK as u32..).take(BLOCK));
@@ -393,6 +393,37 @@ impl JobScheduler {
             self.recycle(state, index, self.node(index));
         }
         failure.map_or(Ok(()), Err)
+    }
+
+    /// Retires the jobs that have finished and did not fail, if it is not visible whether they are completed.
+    pub(super) fn recycle_finished(&self, state: &mut State) {
+        let mut finished = self.uncompleted_nodes(state);
+        self.retain_forgettable(state, &mut finished);
+        finished.retain(|&index| !self.node(index).has_failed());
+        for &index in &finished {
+            self.recycle(state, index, self.node(index));
+        }
+        state.targets = finished;
+    }
+
+    /// Removes jobs from a list of all uncompleted jobs, unless it is not visible whether they are completed. Such a job has
+    /// finished, is in no slot, and depends on such jobs only: a job that depends on it is also ordered after those before it.
+    pub(super) fn retain_forgettable(&self, state: &mut State, uncompleted: &mut Vec<u32>) {
+        state.mark += 1;
+        // Dependencies come before the jobs that depend on them.
+        uncompleted.retain(|&index| {
+            let (node, mark) = (self.node(index), state.mark);
+            let notes = notes_of(node);
+            let is_kept =
+                |job: JobId| self.find(job).is_some_and(|other| notes_of(other).mark() == mark);
+            let is_visible = !node.dependents.is_closed()
+                || notes.is_in_slots()
+                || notes.dependencies().any(|dependency| is_kept(dependency.job()));
+            if is_visible {
+                notes.set_mark(mark);
+            }
+            !is_visible
+        });
     }
 
     /// Frees a node.

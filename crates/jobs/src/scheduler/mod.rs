@@ -88,6 +88,8 @@ struct State {
     /// The leased blocks of nodes. `free` lists the free nodes of these blocks. Its last node is used next.
     blocks: Vec<u32>,
     free: Vec<u32>,
+    /// The number of blocks from which on finished jobs are recycled before another block is leased.
+    blocks_to_recycle: usize,
     /// The held jobs, in the order in which they were scheduled. The list may contain jobs that are no longer held.
     held: Vec<JobId>,
     held_count: usize,
@@ -106,6 +108,9 @@ struct State {
     targets: Vec<u32>,
     ready: Vec<u32>,
 }
+
+/// The number of blocks below which no search for finished jobs takes place. They have room for 1,024 jobs.
+const FEW_BLOCKS: usize = 16;
 
 static NEXT_ID: AtomicU32 = AtomicU32::new(1);
 
@@ -140,6 +145,7 @@ impl JobScheduler {
             held_count: 0,
             chain: 0,
             ranges: Vec::new(),
+            blocks_to_recycle: FEW_BLOCKS,
             unreported: Unreported::default(),
             is_ending: false,
             walk: Vec::new(),
@@ -360,16 +366,7 @@ impl fmt::Debug for JobScheduler {
 }
 
 impl State {
-    /// Takes a free node, and leases a block if no node is free.
-    #[inline]
-    fn allocate(&mut self, nodes: &NodeTable, owner: u32, scheduler: u32) -> Option<u32> {
-        match self.free.pop() {
-            Some(index) => Some(index),
-            None => self.lease(nodes, owner, scheduler),
-        }
-    }
-
-    #[cold]
+    /// Leases a block of nodes, and returns one of them.
     fn lease(&mut self, nodes: &NodeTable, owner: u32, scheduler: u32) -> Option<u32> {
         let (block, next_sequence) = nodes.lease()?;
         self.next_sequence = self.next_sequence.max(next_sequence);

@@ -17,6 +17,7 @@ use crate::notes::{Dependency, Notes};
 use crate::primitive::Ordering;
 use crate::ranges::Ranges;
 use crate::safety::{Access, AccessList, ContainerLabel, Declared, Slot, SlotConflict, Use};
+use crate::table::BLOCK;
 
 /// The description of a job, without its data.
 pub(super) struct Request<'r> {
@@ -176,7 +177,7 @@ impl JobScheduler {
         accesses: &AccessList,
     ) -> Result<(JobId, &Node), Box<ScheduleError>> {
         let state = &mut *self.state.borrow_mut();
-        let Some(index) = state.allocate(&self.nodes, self.place, self.id) else {
+        let Some(index) = state.free.pop().or_else(|| self.more_nodes(state)) else {
             return Err(self.too_many_jobs(request.name));
         };
         let node = self.node(index);
@@ -227,7 +228,7 @@ impl JobScheduler {
         if accesses.uses_fences {
             self.order_by_fences(state, name, accesses, notes)?;
         }
-        notes.set_uses_containers(accesses.uses_containers());
+        notes.set_container_count(accesses.container_count());
         // This is the last step, because no step may fail after a slot was changed.
         match accesses.declared() {
             [] => Ok(()),
@@ -246,7 +247,15 @@ impl JobScheduler {
         notes: Notes<'_>,
     ) -> bool {
         let (slot, next) = (slot_of(declared), Use { job, name, access: declared.access });
-        notes.dependency(0).is_some_and(|previous| slot.pass_on(previous.job(), next, self.id))
+        let Some(previous) = notes.dependency(0).map(|previous| previous.job()) else {
+            return false;
+        };
+        let passes = slot.pass_on(previous, next, self.id);
+        if passes {
+            // The dependency is uncompleted, so this is its node.
+            notes_of(self.node(previous.node)).leave_slot();
+        }
+        passes
     }
 
     /// Orders a job after the jobs that conflict over a fence.
@@ -324,7 +333,12 @@ impl JobScheduler {
         self.check(state, name, accesses, Some(notes))?;
         for declared in accesses.declared() {
             let user = Use { job, name, access: declared.access };
-            slot_of(declared).add(user, self.id, &self.nodes);
+            let (slot, is_container) = (slot_of(declared), !declared.orders);
+            slot.add(user, self.id, &self.nodes, |replaced| {
+                if is_container && let Some(node) = self.find(replaced) {
+                    notes_of(node).leave_slot();
+                }
+            });
         }
         Ok(())
     }
@@ -363,6 +377,25 @@ impl JobScheduler {
             notes.add_dependency(Dependency::new(handle.job(), passes_failure));
         }
         Ok(())
+    }
+
+    /// Returns a free node when none is left: of a finished job that no code can tell from a completed one, or of a new block.
+    #[cold]
+    fn more_nodes(&self, state: &mut State) -> Option<u32> {
+        if state.blocks.len() >= state.blocks_to_recycle {
+            self.recycle_finished(state);
+            // A search that finds little is repeated when there are twice as many jobs.
+            let found_many = state.free.len() * 2 >= state.blocks.len() * BLOCK;
+            state.blocks_to_recycle = state.blocks.len() * if found_many { 1 } else { 2 };
+        }
+        if let Some(index) = state.free.pop() {
+            return Some(index);
+        }
+        state.lease(&self.nodes, self.place, self.id).or_else(|| {
+            // The pool is full.
+            self.recycle_finished(state);
+            state.free.pop()
+        })
     }
 
     #[cold]

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::{JobScheduler, State, notes_of};
+use super::{JobScheduler, State};
 use crate::failure::JobFailed;
 use crate::handle::{JobHandle, JobId};
 use crate::table::BLOCK;
@@ -80,12 +80,13 @@ impl JobScheduler {
         state.order = order;
     }
 
-    /// Completes the jobs that have finished and use no container, without waiting.
+    /// Completes the jobs that have finished, without waiting, if it is not visible whether they are completed.
     ///
-    /// Use it in programs that schedule jobs ordered only by [fences](crate::Fence), without ever completing them. Regular calls
-    /// keep the memory of job records from growing. Unlike [`complete_finished`](Self::complete_finished), this method has no
-    /// effect that depends on timing: whether such a job was completed is not visible. Failures are kept, as in
-    /// [`complete_quietly`](Self::complete_quietly). Returns the number of jobs that are still uncompleted.
+    /// These are jobs that use no container, or whose containers were passed on to later jobs. Use it in programs that schedule
+    /// jobs ordered only by [fences](crate::Fence), without ever completing them. Regular calls keep the memory of job records
+    /// from growing. Unlike [`complete_finished`](Self::complete_finished), this method has no effect that depends on timing.
+    /// Failures are kept, as in [`complete_quietly`](Self::complete_quietly). Returns the number of jobs that are still
+    /// uncompleted.
     ///
     /// # Panics
     ///
@@ -107,17 +108,11 @@ impl JobScheduler {
     #[track_caller]
     pub fn forget_finished(&self) -> usize {
         self.refuse_inside_job("complete jobs");
-        let mut finished = self.uncompleted_nodes();
-        let all = finished.len();
-        // The latest job comes first: its dependencies have finished too, and are completed with it.
-        finished.reverse();
-        finished.retain(|&index| {
-            let node = self.node(index);
-            node.dependents.is_closed() && !notes_of(node).uses_containers()
-        });
-        finished.reverse();
-        let left = all - finished.len();
         let state = &mut *self.state.borrow_mut();
+        let mut finished = self.uncompleted_nodes(state);
+        let all = finished.len();
+        self.retain_forgettable(state, &mut finished);
+        let left = all - finished.len();
         self.retire_quietly(state, &finished);
         state.targets = finished;
         left

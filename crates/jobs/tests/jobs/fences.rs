@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use ancho_jobs::{
-    Access, AccessList, ContainerLabel, Fence, JobCell, JobData, JobHandle, JobScheduler,
+    Access, AccessList, ContainerLabel, Fence, JobCell, JobData, JobHandle, JobPool, JobScheduler,
     ScheduleError,
 };
 use common::{Flag, WORKERS, a_while, eventually, panic_message, scheduler, schedulers};
@@ -195,6 +195,58 @@ fn jobs_with_containers_are_not_forgotten() {
     assert!(cell.get().is_err(), "the earlier call has no effect");
     jobs.complete(job);
     assert_eq!(cell.get(), Ok(&1));
+}
+
+#[test]
+fn jobs_whose_containers_were_passed_on_are_forgotten() {
+    let jobs = scheduler(0);
+    let mut cell = JobCell::new(0);
+    let first = jobs.schedule(&[], cell.write(), |cell| *cell += 1).unwrap();
+    let _ = jobs.schedule(&[first], cell.read(), |cell| assert_eq!(*cell, 1)).unwrap();
+    let _ = jobs.schedule(&[first], cell.read(), |cell| assert_eq!(*cell, 1)).unwrap();
+    jobs.flush();
+    assert_eq!(jobs.forget_finished(), 3, "a later job could conflict with each of them");
+    let next = jobs.named("Next").in_turn().schedule(&[], cell.write(), |cell| *cell += 1).unwrap();
+    let last = jobs.schedule(&[next], cell.write(), |cell| *cell += 1).unwrap();
+    jobs.flush();
+    assert_eq!(jobs.forget_finished(), 1, "a later job could conflict with the last");
+    assert!(jobs.is_completed(first) && jobs.is_completed(next));
+    assert!(cell.get().is_err());
+    jobs.complete(last);
+    assert_eq!(cell.get(), Ok(&3));
+}
+
+#[test]
+fn a_job_is_not_forgotten_before_the_jobs_on_which_it_depends() {
+    let jobs = scheduler(0);
+    let mut cell = JobCell::new(0);
+    let writes = jobs.schedule(&[], cell.write(), |cell| *cell += 1).unwrap();
+    let between = jobs.schedule(&[writes], (), |()| {}).unwrap();
+    jobs.flush();
+    assert_eq!(jobs.forget_finished(), 2);
+    // The order of both writers is known through the job between them.
+    let last = jobs.schedule(&[between], cell.write(), |cell| *cell += 1).unwrap();
+    jobs.complete(last);
+    assert_eq!(cell.get(), Ok(&2));
+}
+
+#[test]
+fn jobs_that_are_never_completed_do_not_fill_the_pool() {
+    let pool = JobPool::builder().workers(0).max_jobs(256).build().unwrap();
+    let jobs = JobScheduler::new(&pool);
+    let mut cell = JobCell::new(0_usize);
+    for frame in 1..=1000 {
+        let _ = jobs.named("Write").in_turn().schedule(&[], cell.write(), |cell| *cell += 1);
+        for _ in 0..3 {
+            let read = jobs.named("Read").in_turn();
+            let _ = read.schedule(&[], cell.read(), move |cell| assert_eq!(*cell, frame)).unwrap();
+        }
+        let _ = jobs.schedule(&[], (), |()| {}).unwrap();
+        jobs.flush();
+        assert!(jobs.uncompleted() <= 256);
+    }
+    jobs.complete_everything();
+    assert_eq!(cell.get(), Ok(&1000));
 }
 
 #[test]

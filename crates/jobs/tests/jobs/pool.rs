@@ -1,6 +1,7 @@
 //! Pools: building, shutdown, and capacity.
 
 use crate::common;
+use crate::panic_place::panics_of;
 
 use std::error::Error;
 use std::sync::Arc;
@@ -208,6 +209,8 @@ fn more_workers_than_a_pool_can_have_are_an_error() {
 fn a_refused_thread_is_reported_for_each_request_of_the_shared_pool() {
     const ROLE: &str = "ANCHO_TEST_REFUSED_THREADS";
     if std::env::var_os(ROLE).is_some() {
+        let place = panics_of(|| drop(JobPool::shared())).remove(0);
+        assert_eq!(place.file, file!(), "{place:?}");
         let shared = || panic_message(JobPool::shared);
         let (first, second) = (shared(), shared());
         assert!(first.starts_with("A0012: the system refused worker thread 1 of "), "{first}");
