@@ -688,12 +688,14 @@ impl<T: Clone> Clone for List<T> {
 }
 
 impl<T, const N: usize> From<[T; N]> for List<T> {
+    #[track_caller]
     fn from(values: [T; N]) -> Self {
-        values.into_iter().collect()
+        Self::from_iter(values)
     }
 }
 
 impl<T> FromIterator<T> for List<T> {
+    #[track_caller]
     fn from_iter<I: IntoIterator<Item = T>>(values: I) -> Self {
         let mut list = Self::new();
         list.extend(values);
@@ -702,11 +704,15 @@ impl<T> FromIterator<T> for List<T> {
 }
 
 impl<T> Extend<T> for List<T> {
+    #[track_caller]
     fn extend<I: IntoIterator<Item = T>>(&mut self, values: I) {
         let values = values.into_iter();
         let (at_least, _) = values.size_hint();
         self.reserve(at_least);
-        values.for_each(|value| self.push(value));
+        // Not `for_each`: a closure would hide the caller's location from the panic.
+        for value in values {
+            self.push(value);
+        }
     }
 }
 

@@ -426,7 +426,7 @@ impl<C> Native<C> {
 
     /// Waits for the job that writes the container, and borrows the data.
     ///
-    /// Only that job and its dependencies are completed. If there is none, this is [`get`](Self::get).
+    /// Only that job and its dependencies are completed. Without such a job, this is [`get`](Self::get).
     /// `jobs` is the scheduler of the job, in a system the scheduler of its world.
     ///
     /// # Errors

@@ -418,18 +418,21 @@ impl<T> Default for Queue<T> {
 
 impl<T: Clone> Clone for Queue<T> {
     /// Copies the elements, into memory of the same allocator.
+    #[track_caller]
     fn clone(&self) -> Self {
         Self::with(self.ring.clone())
     }
 }
 
 impl<T, const N: usize> From<[T; N]> for Queue<T> {
+    #[track_caller]
     fn from(values: [T; N]) -> Self {
-        values.into_iter().collect()
+        Self::from_iter(values)
     }
 }
 
 impl<T> FromIterator<T> for Queue<T> {
+    #[track_caller]
     fn from_iter<I: IntoIterator<Item = T>>(values: I) -> Self {
         let mut queue = Self::new();
         queue.extend(values);
@@ -438,11 +441,15 @@ impl<T> FromIterator<T> for Queue<T> {
 }
 
 impl<T> Extend<T> for Queue<T> {
+    #[track_caller]
     fn extend<I: IntoIterator<Item = T>>(&mut self, values: I) {
         let values = values.into_iter();
         let (at_least, _) = values.size_hint();
         self.reserve(at_least);
-        values.for_each(|value| self.enqueue(value));
+        // Not `for_each`: a closure would hide the caller's location from the panic.
+        for value in values {
+            self.enqueue(value);
+        }
     }
 }
 

@@ -274,6 +274,7 @@ impl<T> Drop for Ring<T> {
 
 impl<T: Clone> Clone for Ring<T> {
     /// Copies the elements, into memory of the same allocator.
+    #[track_caller]
     fn clone(&self) -> Self {
         let mut copy = Self::new_in(self.allocator.clone());
         expect_memory(copy.reserve(self.len()));

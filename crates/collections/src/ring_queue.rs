@@ -230,6 +230,7 @@ impl<T: Send + 'static> Native<RingQueue<T>> {
 
 impl<T: Clone> Clone for RingQueue<T> {
     /// Copies the elements to a queue of the same capacity, in memory of the same allocator.
+    #[track_caller]
     fn clone(&self) -> Self {
         let mut copy = Self::with_capacity_in(self.bound.capacity, self.allocator());
         self.iter().for_each(|value| copy.enqueue(value.clone()));

@@ -464,6 +464,7 @@ impl Borrow<str> for Text {
 }
 
 impl From<&str> for Text {
+    #[track_caller]
     fn from(string: &str) -> Self {
         let mut text = Self::new();
         text.push_str(string);
@@ -474,12 +475,14 @@ impl From<&str> for Text {
 impl FromStr for Text {
     type Err = Infallible;
 
+    #[track_caller]
     fn from_str(string: &str) -> Result<Self, Infallible> {
         Ok(Self::from(string))
     }
 }
 
 impl FromIterator<char> for Text {
+    #[track_caller]
     fn from_iter<I: IntoIterator<Item = char>>(characters: I) -> Self {
         let mut text = Self::new();
         text.extend(characters);
@@ -488,8 +491,12 @@ impl FromIterator<char> for Text {
 }
 
 impl Extend<char> for Text {
+    #[track_caller]
     fn extend<I: IntoIterator<Item = char>>(&mut self, characters: I) {
-        characters.into_iter().for_each(|character| self.push(character));
+        // Not `for_each`: a closure would hide the caller's location from the panic.
+        for character in characters {
+            self.push(character);
+        }
     }
 }
 

@@ -310,14 +310,19 @@ impl<R: Row> Default for Columns<R> {
 }
 
 impl<R: Row> Extend<R> for Columns<R> {
+    #[track_caller]
     fn extend<I: IntoIterator<Item = R>>(&mut self, rows: I) {
         let rows = rows.into_iter();
         self.reserve(rows.size_hint().0);
-        rows.for_each(|row| self.push(row));
+        // Not `for_each`: a closure would hide the caller's location from the panic.
+        for row in rows {
+            self.push(row);
+        }
     }
 }
 
 impl<R: Row> FromIterator<R> for Columns<R> {
+    #[track_caller]
     fn from_iter<I: IntoIterator<Item = R>>(rows: I) -> Self {
         let mut columns = Self::new();
         columns.extend(rows);

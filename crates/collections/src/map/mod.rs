@@ -408,9 +408,10 @@ impl<K: Hash + Eq, V, S: BuildHasher> Extend<(K, V)> for Map<K, V, S> {
         let (at_least, _) = pairs.size_hint();
         // Duplicate and existing keys need no room. Half of them is an estimate.
         self.reserve(if self.is_empty() { at_least } else { at_least.div_ceil(2) });
-        pairs.for_each(|(key, value)| {
+        // Not `for_each`: a closure would hide the caller's location from the panic.
+        for (key, value) in pairs {
             self.insert(key, value);
-        });
+        }
     }
 }
 

@@ -47,7 +47,7 @@ pub struct MultiMapValuesMut<'a, V> {
     length: usize,
     next: u32,
     left: u32,
-    /// The mutable borrow of all nodes.
+    /// The mutable borrow of the nodes of the chain.
     lifetime: PhantomData<&'a mut [Node<V>]>,
 }
 
@@ -101,6 +101,17 @@ impl<'a, V> MultiMapValuesMut<'a, V> {
         let length = nodes.len();
         Self { nodes: nodes.as_mut_ptr(), length, next, left, lifetime: PhantomData }
     }
+
+    /// Iterates over a chain in the vector of nodes at an address.
+    ///
+    /// # Safety
+    ///
+    /// - there are `length` nodes at the address, for the lifetime
+    /// - no other code uses the nodes of the chain for the lifetime
+    #[inline(always)]
+    pub(super) unsafe fn at(nodes: *mut Node<V>, length: usize, chain: Chain) -> Self {
+        Self { nodes, length, next: chain.first, left: chain.count, lifetime: PhantomData }
+    }
 }
 
 impl<'a, V> Iterator for MultiMapValuesMut<'a, V> {
@@ -111,9 +122,9 @@ impl<'a, V> Iterator for MultiMapValuesMut<'a, V> {
         if self.next as usize >= self.length {
             return None;
         }
-        // SAFETY: the place is within the vector, which is borrowed mutably for `'a`. Each node is
-        // linked to once, and the last of a chain to no other, so this is the only reference to it,
-        // and no other is made later.
+        // SAFETY: the place is within the vector, of which at least this chain is borrowed mutably for
+        // `'a`. Each node is linked to once, and the last of a chain to no other, so this is the only
+        // reference to it, and no other is made later.
         let node = unsafe { &mut *self.nodes.add(self.next as usize) };
         self.next = node.next;
         self.left -= 1;

@@ -2,6 +2,7 @@
 
 mod access;
 mod iter;
+mod keys;
 mod lane;
 mod nodes;
 
@@ -440,7 +441,10 @@ impl<K: Hash + Eq, V, S: BuildHasher> Extend<(K, V)> for MultiMap<K, V, S> {
         let (at_least, _) = pairs.size_hint();
         // The table grows by itself, since the number of new keys is unknown.
         expect_memory(self.nodes.try_reserve(at_least));
-        pairs.for_each(|(key, value)| self.add(key, value));
+        // Not `for_each`: a closure would hide the caller's location from the panic.
+        for (key, value) in pairs {
+            self.add(key, value);
+        }
     }
 }
 

@@ -230,6 +230,12 @@ impl<V> Nodes<V> {
         MultiMapValues::new(&self.nodes, chain)
     }
 
+    /// Returns the address and the number of the nodes.
+    #[inline(always)]
+    pub(super) fn memory(&self) -> (*mut Node<V>, usize) {
+        (self.nodes.as_ptr().cast_mut(), self.nodes.len())
+    }
+
     #[inline]
     pub(super) fn values_mut(&mut self, chain: Option<Chain>) -> MultiMapValuesMut<'_, V> {
         MultiMapValuesMut::new(&mut self.nodes, chain)

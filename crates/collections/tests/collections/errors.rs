@@ -4,10 +4,11 @@ use std::fmt::{Debug, Display};
 
 use ancho_collections::{
     AllocationError, BitArray, BlobError, CapacityError, DuplicateKey, FixedListFull,
-    FixedStringError, FormatError, InvalidUtf8, List, Map, NativeSlice, QueueFull, Rejected,
-    RingQueue, SliceError, StreamError, Text,
+    FixedStringError, FormatError, InvalidUtf8, List, Map, MultiMap, NativeSlice, Queue, QueueFull,
+    Rejected, RingQueue, Set, SliceError, StreamError, Text,
 };
 
+use crate::common;
 use crate::panic_place::panics_of;
 
 fn check(error: impl Debug + Display) {
@@ -80,7 +81,9 @@ fn unwrap_shows_the_message_of_each_error() {
 
 #[test]
 fn panics_have_the_place_of_the_caller() {
-    let calls: [(&str, &dyn Fn()); 7] = [
+    let too_many = || std::iter::repeat_n(1_u64, usize::MAX / 16);
+    let nothing = || common::source::limited(0).0;
+    let calls: &[(&str, &dyn Fn())] = &[
         ("A0014", &|| _ = NativeSlice::from(&[1, 2, 3][..])[3]),
         ("A0014", &|| _ = BitArray::new(3).get(3)),
         ("A0014", &|| _ = Text::from_utf8(b"abc").unwrap().remove(5)),
@@ -91,8 +94,23 @@ fn panics_have_the_place_of_the_caller() {
         }),
         ("A0017", &|| _ = List::<u64>::with_capacity(usize::MAX / 16)),
         ("A0014", &|| _ = List::<u64>::new().remove(0)),
+        ("A0017", &|| _ = List::from_iter(too_many())),
+        ("A0017", &|| _ = Queue::from_iter(too_many())),
+        ("A0017", &|| _ = Map::<u64, u64>::from_iter(too_many().map(|one| (one, one)))),
+        ("A0017", &|| _ = MultiMap::<u64, u64>::from_iter(too_many().map(|one| (one, one)))),
+        ("A0017", &|| _ = Set::<u64>::from_iter(too_many())),
+        // Iterators of unknown length, so that adding an element is refused.
+        ("A0017", &|| List::new_in(&nothing()).extend([1].into_iter().filter(|_| true))),
+        ("A0017", &|| Queue::new_in(&nothing()).extend([1].into_iter().filter(|_| true))),
+        ("A0017", &|| Text::new_in(&nothing()).extend(['a'; 100].into_iter().filter(|_| true))),
+        ("A0017", &|| {
+            Map::<u64, u64>::new_in(&nothing()).extend([(1, 1)].into_iter().filter(|_| true));
+        }),
+        ("A0017", &|| {
+            MultiMap::<u64, u64>::new_in(&nothing()).extend([(1, 1)].into_iter().filter(|_| true));
+        }),
     ];
-    for (code, call) in calls {
+    for &(code, call) in calls {
         let panics = panics_of(call);
         let [panic] = &panics[..] else { panic!("{code}: {panics:?}") };
         assert!(panic.message.starts_with(code), "{panic:?}");

@@ -27,6 +27,7 @@ mod list_drops;
 mod list_model;
 mod map_memory;
 mod multi_hash_map;
+mod multi_map_key_jobs;
 mod native_slice;
 #[path = "../../../jobs/tests/common/panic_place.rs"]
 mod panic_place;
