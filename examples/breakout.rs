@@ -1,14 +1,17 @@
 //! Breakout: a paddle, a ball, bricks, a score, and the states menu, playing and over. It has no window, plays itself, and ends.
 //!
-//! Shows components, queries, resources, commands, groups of systems as states, and a list in a resource as a queue of messages.
+//! Shows components, queries, resources, commands, states with systems that run when they change, and messages between systems.
 //!
 //! ```toml
 //! [dependencies]
 //! ancho = { path = "../ancho/crates/ancho" }
 //! ```
 //!
-//! Last line: `won after 4478 frames with 4000 points`
+//! Last line: `won after 4480 frames with 4000 points`
 
+use ancho::entities::{
+    DespawnOnExit, Message, MessageReader, MessageWriter, NextState, States, in_state,
+};
 use ancho::prelude::*;
 
 const FIELD: Vec2 = Vec2::new(900.0, 600.0);
@@ -40,76 +43,73 @@ struct Ball;
 #[derive(Component, Clone)]
 struct Brick;
 
-/// The states of the game. The only entity with one of these tags decides which group of systems runs.
-#[derive(Component, Clone)]
-struct Menu;
-
-#[derive(Component, Clone)]
-struct Playing;
-
-#[derive(Component, Clone)]
-struct Over {
-    won: bool,
+#[derive(States, Clone, Debug, PartialEq)]
+enum Game {
+    Menu,
+    Playing,
+    Won,
+    Lost,
 }
 
-/// Systems that run while the game is in state [`Playing`].
+/// Systems that run while the game is played.
 struct WhilePlaying;
 
 impl SystemGroup for WhilePlaying {}
 
 /// A message: the ball hit a brick.
+#[derive(Message, Clone)]
 struct Hit {
     brick: Entity,
 }
 
-/// The messages of this frame. `bounce` writes them, `score_hits` takes them.
-#[derive(Default)]
-struct Hits(Vec<Hit>);
-
-#[derive(Default)]
+#[derive(Resource, Clone, Default)]
 struct Score(u32);
 
 fn main() {
     let mut world = World::new("Breakout");
     world.insert_resource(Score::default());
-    world.insert_resource(Hits::default());
-    world.spawn(Menu);
+    world.add_state(Game::Menu);
 
     // Systems run in the order in which they are added, one after the other.
-    world.add_system(press_start);
-    world.add_system(WhilePlaying.require(QueryDescriptor::of::<&Playing, ()>()));
+    world.add_system(press_start.run_if(in_state(Game::Menu)));
+    world.add_system(spawn_field.on_enter(Game::Playing));
+    world.add_system(WhilePlaying.run_if(in_state(Game::Playing)));
     world.add_system(move_paddle.in_group(WhilePlaying));
     world.add_system(move_ball.in_group(WhilePlaying));
     world.add_system(bounce.in_group(WhilePlaying));
     world.add_system(score_hits.in_group(WhilePlaying));
     world.add_system(end_game.in_group(WhilePlaying));
 
-    while !world.has_singleton::<Over>().unwrap() {
+    while !matches!(world.state(), Some(Game::Won | Game::Lost)) {
         // An error of a system panics with its name and a sentence. `try_update` returns it instead.
         world.update(1.0 / 60.0);
     }
-    let end = if world.singleton::<Over>().unwrap().won { "won" } else { "lost" };
+    let end = if world.state() == Some(&Game::Won) { "won" } else { "lost" };
     let Score(points) = world.resource();
+    let left = world.query::<&Position>().count();
+    println!("{left} entities are left");
     println!("{end} after {} frames with {points} points", world.time().frame());
 }
 
-/// Leaves the menu after half a second, and spawns the field.
-fn press_start(time: Time, menu: Option<Single<Entity, With<Menu>>>, mut commands: Commands) {
-    let Some(game) = menu else { return };
-    if time.elapsed() < 0.5 {
-        return;
+/// Leaves the menu after half a second.
+fn press_start(time: Time, mut game: NextState<Game>) {
+    if time.elapsed() >= 0.5 {
+        game.set(Game::Playing);
     }
-    commands.remove::<Menu>(*game);
-    commands.add(*game, Playing);
+}
 
+/// Spawns the field. It is despawned when the game ends.
+fn spawn_field(mut commands: Commands) {
+    let while_playing = DespawnOnExit(Game::Playing);
     let paddle = Position(Vec2::new(0.0, -250.0));
-    commands.spawn((Paddle, paddle, Size(PADDLE_SIZE)));
-    let direction = Vec2::new(0.5, -0.5).normalize();
-    commands.spawn((Ball, Position(Vec2::ZERO), Velocity(direction * BALL_SPEED)));
+    commands.spawn((Paddle, paddle, Size(PADDLE_SIZE), while_playing.clone()));
+    let velocity = Velocity(Vec2::new(0.5, -0.5).normalize() * BALL_SPEED);
+    commands.spawn((Ball, Position(Vec2::ZERO), velocity, while_playing.clone()));
     for row in 0..5 {
         for column in 0..8 {
             let place = Vec2::new(column as f32 - 3.5, row as f32) * (BRICK_SIZE + 10.0);
-            commands.spawn((Brick, Position(place + Vec2::new(0.0, 80.0)), Size(BRICK_SIZE)));
+            let position = Position(place + Vec2::new(0.0, 80.0));
+            commands.spawn((Brick, position, Size(BRICK_SIZE), while_playing.clone()));
         }
     }
 }
@@ -144,7 +144,7 @@ fn move_ball(time: Time, mut movers: Query<(&mut Position, &Velocity)>) {
 fn bounce(
     mut ball: Single<(&Position, &mut Velocity), With<Ball>>,
     obstacles: Query<(Entity, &Position, &Size, Option<&Brick>), Without<Ball>>,
-    mut hits: ResMut<Hits>,
+    mut hits: MessageWriter<Hit>,
 ) {
     let (position, velocity) = &mut *ball;
     let wall = FIELD / 2.0 - BALL_RADIUS;
@@ -166,7 +166,7 @@ fn bounce(
             velocity.0.y = velocity.0.y.abs() * offset.y.signum();
         }
         if brick.is_some() {
-            hits.0.push(Hit { brick: entity });
+            hits.write(Hit { brick: entity });
         } else {
             // The paddle turns the ball: the farther from its middle, the flatter.
             let side = (position.0.x - place.0.x) / size.0.x;
@@ -175,23 +175,18 @@ fn bounce(
     }
 }
 
-/// Takes the messages: despawns the bricks, and counts points.
-fn score_hits(mut hits: ResMut<Hits>, mut score: ResMut<Score>, mut commands: Commands) {
-    for hit in hits.0.drain(..) {
+/// Reads the messages: despawns the bricks, and counts points.
+fn score_hits(mut hits: MessageReader<Hit>, mut score: ResMut<Score>, mut commands: Commands) {
+    for hit in hits.read() {
         commands.despawn(hit.brick);
         score.0 += POINTS;
     }
 }
 
-fn end_game(
-    game: Single<Entity, With<Playing>>,
-    ball: Single<&Position, With<Ball>>,
-    bricks: Query<&Brick>,
-    mut commands: Commands,
-) {
-    let is_lost = ball.0.y < -FIELD.y / 2.0;
-    if is_lost || bricks.is_empty() {
-        commands.remove::<Playing>(*game);
-        commands.add(*game, Over { won: !is_lost });
+fn end_game(ball: Single<&Position, With<Ball>>, bricks: Query<&Brick>, mut game: NextState<Game>) {
+    if ball.0.y < -FIELD.y / 2.0 {
+        game.set(Game::Lost);
+    } else if bricks.is_empty() {
+        game.set(Game::Won);
     }
 }

@@ -1,6 +1,7 @@
 //! Tests of systems: a world with a few entities, the system, an update, and assertions.
 //!
-//! Shows how to test a system function, its errors, the time, commands, and that a run is deterministic. The tests are at the end.
+//! Shows how to test a system function, its errors, the time, commands, and that runs are deterministic and can be rolled back. The
+//! tests are at the end.
 //!
 //! ```toml
 //! [dependencies]
@@ -23,13 +24,14 @@ struct Plant {
 struct Watered;
 
 /// The weather, which another part of the program writes.
+#[derive(Resource, Clone)]
 struct Weather {
     is_hot: bool,
 }
 
 fn main() {
     let mut world = World::new("Garden");
-    add_systems(&mut world);
+    world.add_plugin(add_systems);
     world.insert_resource(Weather { is_hot: true });
     world.spawn_batch([Plant { water: 1.0 }, Plant { water: 0.5 }]);
     world.spawn((Plant { water: 0.1 }, Watered));
@@ -40,7 +42,7 @@ fn main() {
     println!("{alive} of 3 plants are alive after {:.0} s", world.time().elapsed());
 }
 
-/// Adds the systems. A function like this one is what bevy calls a plugin. Tests add all systems with it, or one system alone.
+/// Adds the systems: a plugin. Tests add all systems with it, or one system alone.
 fn add_systems(world: &mut World) {
     world.add_system(water);
     world.add_system(evaporate);
@@ -86,6 +88,16 @@ mod tests {
         world.update(0.25);
         assert_eq!(world.get(watered), Ok(&Plant { water: 1.05 }));
         assert_eq!(world.get(dry), Ok(&Plant { water: 1.0 }));
+    }
+
+    /// A call of the function, with the time made by hand, and a query of the world.
+    #[test]
+    fn watering_depends_on_the_time() {
+        let mut world = World::new("Test");
+        let plant = world.spawn((Plant { water: 1.0 }, Watered));
+        let call = |plants: Query<_, _>| water(Time::new(0.5, 0.5), plants);
+        world.with_params::<Query<&mut Plant, With<Watered>>, _>(call).unwrap();
+        assert_eq!(world.get(plant), Ok(&Plant { water: 1.1 }));
     }
 
     /// Reading a component waits for the jobs that write it.
@@ -136,7 +148,7 @@ mod tests {
     fn runs_are_deterministic() {
         let mut worlds = [(); 2].map(|()| {
             let mut world = World::new("Test");
-            add_systems(&mut world);
+            world.add_plugin(add_systems);
             world.insert_resource(Weather { is_hot: true });
             world.spawn_many(Plant { water: 0.2 }, 1_000);
             world
@@ -149,5 +161,15 @@ mod tests {
             assert_eq!(one, other);
         }
         assert_eq!(worlds[0].query::<&Plant>().count(), 0);
+    }
+
+    /// After a rollback, the same updates lead to the same states.
+    #[test]
+    fn runs_can_be_rolled_back() {
+        let mut world = World::new("Test");
+        world.add_plugin(add_systems);
+        world.insert_resource(Weather { is_hot: true });
+        world.spawn_many(Plant { water: 0.2 }, 1_000);
+        ancho::entities::assert_replays(&mut world, 100);
     }
 }

@@ -33,7 +33,7 @@ struct Turret {
 #[derive(Component, Clone, Copy)]
 struct Base;
 
-/// State of the game. It is a component of one entity, because rollback restores components, but not resources.
+/// State of the game, a component of one entity. A rollback would restore a resource as well.
 #[derive(Component, Clone, Copy, Default)]
 struct Game {
     kills: u32,
@@ -42,8 +42,8 @@ struct Game {
     random: u32,
 }
 
-/// The templates. Systems only read this resource, so it does not have to be restored.
-#[derive(Clone, Copy)]
+/// The templates.
+#[derive(Resource, Clone, Copy)]
 struct Prefabs {
     creep: Entity,
     tower: Entity,
@@ -61,21 +61,19 @@ fn main() -> SystemResult {
     let mut inputs = vec![PlaceTower { step: 10, at: Vec3::new(-10.0, 0.0, 2.0) }];
     run(&mut world, &inputs, 300)?;
 
-    // A snapshot consists of the entities and the time. It shares memory with the world, so it costs microseconds.
-    let (mut snapshot, time) = (world.fork()?, world.time());
+    // A snapshot consists of the entities, the resources and the time. It shares memory with the world, so it costs microseconds.
+    let mut snapshot = world.fork()?;
     run(&mut world, &inputs, 900)?;
     let (hash, kills) = (world.state_hash(), world.singleton::<Game>()?.kills);
 
     // Replays the same inputs.
     world.restore(&mut snapshot)?;
-    world.set_time(time)?;
     run(&mut world, &inputs, 900)?;
     assert_eq!(world.state_hash(), hash, "a replay has the same bits");
 
     // An input for step 320 arrives now, in step 900. The steps since the snapshot are repeated with it.
     inputs.push(PlaceTower { step: 320, at: Vec3::new(0.0, 0.0, -2.0) });
     world.restore(&mut snapshot)?;
-    world.set_time(time)?;
     run(&mut world, &inputs, 900)?;
     assert_ne!(world.state_hash(), hash);
     let with_tower = world.singleton::<Game>()?.kills;

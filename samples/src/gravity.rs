@@ -6,13 +6,13 @@
 
 use std::f32::consts::TAU;
 
+use ancho::burst::math::Random;
 use ancho::burst::math::sincos;
 use ancho::prelude::*;
 
 use crate::gallery::{
     Canvas, Color, Key, Kind, Options, Sample, SampleResult, Steering, WorldSample,
 };
-use crate::random::Random;
 
 pub(crate) const SAMPLE: Sample = Sample {
     name: "gravity",
@@ -95,7 +95,7 @@ const THREE: &[(Vec3, f32)] = &[
 
 fn in_ball(random: &mut Random, radius: f32) -> Vec3 {
     loop {
-        let mut coordinate = || random.between(-radius, radius);
+        let mut coordinate = || random.range(-radius..radius);
         let place = Vec3::new(coordinate(), coordinate(), coordinate());
         if (0.04..=1.0).contains(&(place.length_squared() / (radius * radius))) {
             return place;
@@ -104,16 +104,16 @@ fn in_ball(random: &mut Random, radius: f32) -> Vec3 {
 }
 
 fn in_disk(random: &mut Random, radius: f32) -> Vec3 {
-    let (sine, cosine) = sincos(random.between(0.0, TAU));
     // The square root makes the density uniform over the area.
-    let from_middle = radius * random.between(0.04, 1.0).sqrt();
-    Vec3::new(cosine * from_middle, random.between(-1.0, 1.0), sine * from_middle)
+    let from_middle = radius * random.range(0.04_f32..1.0).sqrt();
+    let place = random.on_unit_circle() * from_middle;
+    Vec3::new(place.x, random.range(-1.0..1.0), place.y)
 }
 
 fn in_spiral(random: &mut Random) -> Vec3 {
-    let (arm, along) = (random.below(3) as f32, random.between(0.1, 1.0));
-    let (sine, cosine) = sincos(TAU * (arm / 3.0 + along) + random.between(-0.15, 0.15));
-    Vec3::new(cosine * along * 80.0, random.between(-1.0, 1.0), sine * along * 80.0)
+    let (arm, along) = (random.range(0..3) as f32, random.range(0.1..1.0));
+    let (sine, cosine) = sincos(TAU * (arm / 3.0 + along) + random.range(-0.15..0.15));
+    Vec3::new(cosine * along * 80.0, random.range(-1.0..1.0), sine * along * 80.0)
 }
 
 fn build(options: &Options) -> SampleResult<World> {
@@ -137,7 +137,7 @@ fn start_pattern(world: &mut World) {
     };
     // The copy places this pattern. The new generator is for the next pattern.
     let mut drawn = *random;
-    *random = Random::new(u64::from(drawn.unit().to_bits()));
+    *random = Random::new(drawn.next_u64());
     // The result is ignored: only the sky and the camera have no mass, so nothing can conflict.
     let _ = world.batch(QueryDescriptor::of::<(), With<Mass>>()).despawn();
 
@@ -148,7 +148,7 @@ fn start_pattern(world: &mut World) {
         let place = place(&mut drawn);
         let around = Vec3::Y.cross(place).normalize_or_zero();
         let velocity = around * (GRAVITY * weight / place.length()).sqrt() * *spin;
-        (Position(place), Velocity(velocity), Mass(drawn.between(0.5, 2.0)))
+        (Position(place), Velocity(velocity), Mass(drawn.range(0.5..2.0)))
     }));
 }
 

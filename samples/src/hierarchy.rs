@@ -5,12 +5,12 @@
 
 use std::f32::consts::TAU;
 
+use ancho::burst::math::Random;
 use ancho::burst::math::{cos, sin, sincos};
 use ancho::prelude::*;
 use ancho::transforms::{AddTransforms, Attach, Attached, LocalToWorld, Position, Rotation};
 
 use crate::gallery::{Canvas, Color, Kind, Options, Sample, SampleResult, WorldSample};
-use crate::random::Random;
 
 pub(crate) const SAMPLE: Sample = Sample {
     name: "hierarchy",
@@ -80,8 +80,8 @@ fn spawn_circles(mut commands: Commands, spawners: Query<(Entity, &CircleSpawner
                 commands.spawn((place, Rotation(Quat::IDENTITY), Cube))
             } else {
                 // Directions of rotation are random.
-                let way = if random.unit() < 0.5 { -1.0 } else { 1.0 };
-                let speed = RotationSpeed(way * random.between(1.0, 3.0));
+                let way = if random.next_bool() { -1.0 } else { 1.0 };
+                let speed = RotationSpeed(way * random.range(1.0..3.0));
                 let circle = CircleSpawner {
                     cubes,
                     radius: SMALL_RADIUS,

@@ -6,10 +6,10 @@
 
 use std::time::Instant;
 
+use ancho::burst::math::Random;
 use ancho::jobs::{AccessError, JobHandle, JobScheduler, JobSlice, ScheduleError};
 
 use crate::gallery::{JobSample, Kind, Sample, SampleResult, Stage};
-use crate::random;
 use crate::state_hash::StateHash;
 
 pub(crate) const SAMPLE: Sample = Sample {
@@ -42,7 +42,7 @@ impl Board {
     }
 
     fn random(width: usize, height: usize) -> Self {
-        let cell = |i| u8::from(random::unit(0, i) < 0.3);
+        let cell = |i| u8::from(Random::from_index(0, i).chance(0.3));
         Self::new(width, (0..(width * height) as u64).map(cell).collect())
     }
 

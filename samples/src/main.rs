@@ -21,7 +21,6 @@ mod life;
 mod mandelbrot;
 mod native_counter;
 mod phyllotaxis;
-mod random;
 mod rotation;
 mod samples;
 mod state_hash;

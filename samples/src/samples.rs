@@ -56,8 +56,11 @@ pub(crate) fn counts() -> String {
 mod tests {
     use std::collections::BTreeSet;
 
+    use ancho::entities::assert_replays;
+    use ancho::jobs::JobPool;
+
     use super::SAMPLES;
-    use crate::gallery::Kind;
+    use crate::gallery::{Kind, Options};
 
     #[test]
     fn names_are_unique_and_can_be_typed() {
@@ -75,6 +78,21 @@ mod tests {
         for sample in SAMPLES {
             let Kind::World(world) = &sample.kind else { continue };
             assert!(world.entities * 10 <= world.most, "{}", sample.name);
+        }
+    }
+
+    #[test]
+    fn each_world_has_the_same_states_after_a_rollback() {
+        for workers in [0, 2] {
+            let pool = JobPool::builder().workers(workers).build().unwrap();
+            for sample in SAMPLES {
+                let Kind::World(world) = &sample.kind else { continue };
+                let (entities, seed) = (world.entities.min(200), world.seed.unwrap_or_default());
+                let mut world =
+                    world.world(&Options { entities, seed, pool: pool.clone() }).unwrap();
+                (0..5).for_each(|_| world.update(1.0 / 60.0));
+                assert_replays(&mut world, 10);
+            }
         }
     }
 

@@ -1,5 +1,6 @@
 //! The command line, from words to a [`Request`].
 
+use crate::fuzz;
 use crate::inspect;
 use crate::peers;
 use crate::step::{self, Step};
@@ -13,6 +14,7 @@ pub(crate) enum Request {
     Step(&'static Step),
     Inspect(inspect::Options),
     Peers(peers::Options),
+    Fuzz(fuzz::Options),
     /// The names that select functions.
     Math(Vec<String>),
     Picture,
@@ -39,6 +41,7 @@ pub(crate) fn parse(mut words: impl Iterator<Item = String>) -> Result<Request, 
         "test" => parse_test(words).map(Request::Test),
         "inspect" => inspect::Options::parse(words).map(Request::Inspect),
         "peers" => peers::Options::parse(words).map(Request::Peers),
+        "fuzz" => fuzz::Options::parse(words).map(Request::Fuzz),
         "math" => Ok(Request::Math(words.collect())),
         name => {
             let step = step::find(name).ok_or_else(|| format!("unknown command `{name}`"))?;

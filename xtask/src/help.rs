@@ -19,6 +19,12 @@ pub(crate) fn text() -> String {
     for step in STEPS {
         let mark = if step.heavy { " *" } else { "" };
         line(step.name, &format!("{}{mark}", step.about));
+        if step.name == "fuzz" {
+            line(
+                "",
+                "  [TARGET] [--runs N | --seconds N] [--asan]  other targets, limits and checks",
+            );
+        }
         if step.name == "samples" {
             line("", "  --update     rewrites `samples/hashes.txt` instead");
         }

@@ -18,6 +18,7 @@ mod docs;
 mod examples;
 mod failures;
 mod fmt;
+mod fuzz;
 mod hashes;
 mod help;
 mod inspect;
@@ -66,6 +67,10 @@ fn main() -> ExitCode {
         Request::Step(step) => test::run_steps(&workspace, &[step], false, &[]),
         Request::Inspect(options) => inspect::run(&workspace, &options),
         Request::Peers(options) => peers::run(&workspace, &options),
+        Request::Fuzz(options) => {
+            let start = std::time::Instant::now();
+            test::report_one("fuzz", fuzz::run_targets(&workspace, &options), start)
+        }
         Request::Math(names) => math::run(&workspace, &names),
         Request::Picture => samples::draw_picture(&workspace),
         Request::UpdateHashes => samples::update_hashes(&workspace),

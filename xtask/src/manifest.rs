@@ -82,6 +82,12 @@ impl Manifest {
             || self.get("package", key) == Some("{workspace=true}")
     }
 
+    /// Returns the names of the `[[bin]]` tables, in their order.
+    pub(crate) fn executables(&self) -> Vec<String> {
+        let names = self.entries.iter().filter(|entry| entry.table == "bin" && entry.key == "name");
+        names.map(|entry| entry.value.trim_matches('"').to_owned()).collect()
+    }
+
     /// Returns every dependency, under its package's own name where the manifest renames it.
     pub(crate) fn dependencies(&self) -> Vec<Dependency> {
         let mut found: Vec<Dependency> = Vec::new();
@@ -198,6 +204,12 @@ loom = { workspace = true }
         assert_eq!(manifest.get("features", "name"), None);
         assert_eq!(manifest.list("features", "default"), ["std", "derive"]);
         assert!(manifest.list("features", "name").is_empty());
+    }
+
+    #[test]
+    fn executables_are_listed_in_their_order() {
+        let text = "[[bin]]\nname = \"b\"\npath = \"b.rs\"\n[[bin]]\nname = \"a\"\n";
+        assert_eq!(Manifest::parse(text).executables(), ["b", "a"]);
     }
 
     #[test]

@@ -3,8 +3,8 @@
 use crate::tally::TestRun;
 use crate::workspace::Workspace;
 use crate::{
-    arm, asan, bits32, clippy, docs, examples, fmt, loom, peers_check, samples, testrelease, tidy,
-    tsan, unit,
+    arm, asan, bits32, clippy, docs, examples, fmt, fuzz, loom, peers_check, samples, testrelease,
+    tidy, tsan, unit,
 };
 
 /// One step of `cargo xtask test`, which is also a command of its own.
@@ -119,6 +119,13 @@ pub(crate) const STEPS: &[Step] = &[
         heavy: true,
         own_build: Some(tsan::BUILD),
         run: tsan::run,
+    },
+    Step {
+        name: "fuzz",
+        about: "passes mutated input to the readers of untrusted bytes, 30 seconds each",
+        heavy: true,
+        own_build: Some(fuzz::BUILD),
+        run: fuzz::run,
     },
     Step {
         name: "samples",

@@ -4,7 +4,7 @@ use std::fs;
 use std::time::Instant;
 
 use crate::report::{self, Row};
-use crate::step::{STEPS, Step};
+use crate::step::{Outcome, STEPS, Step};
 use crate::unit;
 use crate::workspace::{self, Workspace};
 
@@ -42,7 +42,12 @@ fn run_package(workspace: &Workspace, name: &str, options: &Options) -> bool {
     };
     let start = Instant::now();
     let outcome = unit::run_package(workspace, member, &options.filter, options.quick);
-    let rows = [Row { step: "test", outcome, time: start.elapsed() }];
+    report_one("test", outcome, start)
+}
+
+/// Prints the summary of one step that began at `start`. Returns whether it passed.
+pub(crate) fn report_one(step: &'static str, outcome: Outcome, start: Instant) -> bool {
+    let rows = [Row { step, outcome, time: start.elapsed() }];
     print!("{}", report::failures(&rows));
     println!("\n{}", report::summary(&rows, &[], workspace::is_ci()));
     !failed(&rows, workspace::is_ci())
@@ -82,7 +87,6 @@ fn failed(rows: &[Row], ci: bool) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::step::Outcome;
 
     const PASSES: Step = Step {
         name: "passes",

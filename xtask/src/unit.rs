@@ -65,8 +65,12 @@ pub(crate) fn run_compile_fail(workspace: &Workspace) -> Outcome {
 
 /// The crates with default features, in groups for one command each. Cargo unites the features of all crates in a command, so no
 /// crate of a group enables features of another.
-const WITHOUT_FEATURES: [&[&str]; 3] =
-    [&["ancho_burst", "ancho_jobs"], &["ancho_collections", "ancho_entities"], &["ancho"]];
+const WITHOUT_FEATURES: [&[&str]; 4] = [
+    &["ancho_burst", "ancho_jobs"],
+    &["ancho_collections", "ancho_entities"],
+    &["ancho_serialize"],
+    &["ancho"],
+];
 
 /// Runs the tests of each crate without its default features.
 pub(crate) fn run_without_features(workspace: &Workspace) -> Outcome {

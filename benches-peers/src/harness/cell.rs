@@ -95,7 +95,7 @@ impl Cell {
         result: impl FnOnce(&mut S) -> u64,
     ) -> Reading {
         for _ in 0..CHECKED_OPERATIONS {
-            operation(&mut state);
+            perform(&mut operation, &mut state);
         }
         let result = result(&mut state);
         self.reading(result, |sampling| match sampling {

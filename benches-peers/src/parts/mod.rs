@@ -2,6 +2,7 @@
 
 mod burst;
 mod collections;
+mod features;
 mod iterate;
 mod jobs;
 mod storage;
@@ -19,6 +20,7 @@ pub(crate) static ALL: &[&Part] = &[
     &iterate::PART,
     &systems::PART,
     &transforms::PART,
+    &features::PART,
 ];
 
 /// Finds a part by name.

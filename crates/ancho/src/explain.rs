@@ -22,14 +22,19 @@ static PAGES: &[(&str, &str)] = pages![
     "A0113" "A0114" "A0115" "A0116" "A0117" "A0118" "A0120" "A0121" "A0122" "A0123"
     "A0124" "A0125" "A0126" "A0127" "A0128" "A0129" "A0130" "A0131" "A0132" "A0133"
     "A0134" "A0135" "A0136" "A0137" "A0140" "A0141" "A0142" "A0143" "A0144" "A0145"
-    "A0146" "A0147" "A0148" "A0150" "A0151" "A0154" "A0158" "A0160" "A0166" "A0167"
-    "A0168" "A0169" "A0170" "A0171"
+    "A0147" "A0148" "A0150" "A0151" "A0154" "A0158" "A0160" "A0166" "A0167"
+    "A0168" "A0169" "A0170" "A0171" "A0180" "A0181" "A0182" "A0183" "A0184" "A0200"
+    "A0201" "A0202" "A0203" "A0204" "A0205" "A0210" "A0211" "A0212" "A0220" "A0221"
+    "A0222" "A0223" "A0224" "A0225" "A0226" "A0227" "A0228" "A0229" "A0230" "A0231"
+    "A0232" "A0240" "A0241" "A0242" "A0243" "A0250" "A0251" "A0252" "A0260" "A0261"
+    "A0262" "A0263" "A0264" "A0265" "A0266" "A0267" "A0268" "A0269" "A0270" "A0271"
+    "A0272" "A0273" "A0274" "A0275"
 ];
 
 /// Returns the page of an error code, as Markdown, or `None` if the code does not exist.
 ///
 /// Messages of ancho begin with a code: an `A` and four digits. Its page describes the cause and the fix, with an example. The
-/// pages are compiled into programs that call this function, about 150 KB.
+/// pages are compiled into programs that call this function, about 200 KB.
 ///
 /// # Examples
 ///

@@ -3,11 +3,15 @@
 mod explain;
 pub mod prelude;
 
+#[cfg(feature = "app")]
+pub use ancho_app as app;
 pub use ancho_bisect as bisect;
 pub use ancho_burst as burst;
 pub use ancho_collections as collections;
 pub use ancho_entities as entities;
 pub use ancho_jobs as jobs;
+#[cfg(feature = "serialize")]
+pub use ancho_serialize as serialize;
 #[cfg(feature = "transforms")]
 pub use ancho_transforms as transforms;
 pub use explain::explain;

@@ -10,14 +10,14 @@ pub use ancho_collections::NativeList;
 #[doc(no_inline)]
 pub use ancho_entities::{
     Buffer, BufferElement, Changed, Commands, CommandsAt, Component, EndSimulation, Entity,
-    Initialization, IntoSystem, Local, Lookup, Prefab, Presentation, Query, QueryDescriptor, Res,
-    ResMut, Shared, SharedComponent, Simulation, Single, System, SystemGroup, SystemResult, Time,
+    IntoSystem, Local, Lookup, Parent, Prefab, Presentation, Query, QueryDescriptor, Res, ResMut,
+    Resource, Shared, SharedComponent, Simulation, Single, System, SystemGroup, SystemResult, Time,
     With, Without, World,
 };
 #[doc(no_inline)]
 pub use ancho_jobs::{JobHandle, JobPool, JobScheduler};
 #[doc(no_inline)]
 #[cfg(feature = "transforms")]
-pub use ancho_transforms::{AddTransforms, LocalToWorld, Parent};
+pub use ancho_transforms::{AddTransforms, LocalToWorld};
 #[doc(no_inline)]
 pub use glam::{Quat, Vec2, Vec3};

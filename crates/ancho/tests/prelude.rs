@@ -1,6 +1,7 @@
 //! The prelude is small, and sufficient for a program of systems.
 #![cfg(feature = "derive")]
 
+use ancho::entities::Initialization;
 use ancho::prelude::*;
 
 #[derive(Component, Clone, Copy)]
@@ -12,7 +13,7 @@ struct Orc {
 struct Dead;
 
 /// Events of a battle.
-#[derive(Default)]
+#[derive(Resource, Clone, Default)]
 struct Report {
     lines: Vec<String>,
 }

@@ -176,6 +176,27 @@ pub enum Difference {
         /// The value in each run, as text.
         values: [String; 2],
     },
+    /// A [state resource](ancho_entities::Resource) differs.
+    Resource {
+        /// The stable name of the resource.
+        resource: String,
+        /// The path of the first field that differs. Empty if the resource has no fields, or exists in one run only.
+        field: String,
+        /// The value in each run, as text.
+        values: [String; 2],
+    },
+    /// The [messages](ancho_entities::Message) that are kept differ, or the positions of their readers.
+    Messages {
+        /// The stable name of the message type.
+        message: String,
+    },
+    /// The time of the worlds differs, or the progress of a group with a rate.
+    Time {
+        /// The part that differs: a part of the time, such as `elapsed`, or the name of the group.
+        part: String,
+        /// The value in each run, as text.
+        values: [String; 2],
+    },
     /// The next entities would have different ids.
     FreeIds,
     /// The state hashes differ, but a closer comparison found no difference.
@@ -355,6 +376,19 @@ impl fmt::Display for Difference {
                     write!(f, " `{field}`")?;
                 }
                 write!(f, " of {owner} is {first} in the first, {second} in the second")
+            }
+            Self::Resource { resource, field, values: [first, second] } => {
+                write!(f, "resource `{resource}`")?;
+                if !field.is_empty() {
+                    write!(f, " `{field}`")?;
+                }
+                write!(f, " is {first} in the first, {second} in the second")
+            }
+            Self::Messages { message } => {
+                write!(f, "the messages `{message}` or the positions of their readers differ")
+            }
+            Self::Time { part, values: [first, second] } => {
+                write!(f, "{part} is {first} in the first, {second} in the second")
             }
             Self::FreeIds => f.write_str(
                 "the next entities would get different ids; existing entities are the same",

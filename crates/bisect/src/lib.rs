@@ -4,6 +4,7 @@ mod divergence;
 mod layout;
 mod leaves;
 mod side;
+mod state;
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -136,8 +137,9 @@ impl<'a> Bisection<'a> {
     ///
     /// ```
     /// use ancho_bisect::Bisection;
-    /// use ancho_entities::{ResMut, World};
+    /// use ancho_entities::{ResMut, Resource, World};
     ///
+    /// #[derive(Resource, Clone)]
     /// struct Key(Option<char>);
     ///
     /// let keys = ['w', 'a', 'd'];

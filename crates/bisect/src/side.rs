@@ -7,12 +7,14 @@ use std::mem::{Discriminant, discriminant};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
 
-use ancho_entities::__inspect::{self, ChunkItem, ItemKind, JobWrites, Moment, StateLayout};
+use ancho_entities::__inspect::{
+    self, ChunkItem, ItemKind, JobWrites, Moment, StateItem, StateLayout,
+};
 use ancho_entities::{Entity, SystemFault, Version, World};
 
 use crate::divergence::{Difference, DivergedAt, DivergedPlace, Divergence};
 use crate::layout::{self, ChunkPlace, LayoutDifference};
-use crate::leaves;
+use crate::{leaves, state};
 
 /// Message from one run to the other.
 #[derive(Debug)]
@@ -20,6 +22,7 @@ pub(crate) enum Message {
     Look(Look),
     Layout(StateLayout),
     Items(Vec<ChunkItem>),
+    State(Vec<StateItem>),
     Name(Option<String>),
 }
 
@@ -230,7 +233,7 @@ impl Side {
             LayoutDifference::Entities(difference) => difference,
             LayoutDifference::Chunk(place) => self.describe_chunk(world, &place)?,
             LayoutDifference::FreeIds => Difference::FreeIds,
-            LayoutDifference::Nothing => Difference::HashAlone,
+            LayoutDifference::Nothing => self.describe_state(world)?,
         };
         match &mut difference {
             Difference::Exists { entity, name, .. } | Difference::Types { entity, name, .. } => {
@@ -244,6 +247,16 @@ impl Side {
             _ => {}
         }
         Some(difference)
+    }
+
+    /// Finds the difference between the states that do not belong to entities.
+    fn describe_state(&mut self, world: &World) -> Option<Difference> {
+        let both = self.exchange(Message::State(__inspect::state_items(world)))?;
+        let [Message::State(first), Message::State(second)] = both.each_ref().map(|it| &**it)
+        else {
+            return None;
+        };
+        Some(state::first_difference([first, second]).unwrap_or(Difference::HashAlone))
     }
 
     fn describe_chunk(&mut self, world: &World, place: &ChunkPlace) -> Option<Difference> {

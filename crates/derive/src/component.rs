@@ -4,9 +4,11 @@
 use std::num::NonZero;
 
 use proc_macro2::TokenStream;
-use quote::quote;
+use quote::{quote, quote_spanned};
 use syn::meta::ParseNestedMeta;
+use syn::parse::ParseStream;
 use syn::punctuated::Punctuated;
+use syn::spanned::Spanned;
 use syn::{
     Attribute, DeriveInput, Error, Expr, Ident, LitInt, LitStr, Result, Token, Type, parenthesized,
     parse_quote,
@@ -14,6 +16,7 @@ use syn::{
 
 use crate::attributes::read;
 use crate::field::Derived;
+use crate::{float_bits, relationship};
 
 /// The trait that is derived.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -77,9 +80,10 @@ impl Kind {
         match option {
             "name" | "cleanup" | "maximum_chunk_capacity" => true,
             "enableable" | "track_changes" | "write_group" => self != Self::Shared,
-            "remedy" => self == Self::Component,
-            "inline" => self == Self::Buffer,
+            "remedy" | "require" => self == Self::Component,
+            "inline" | "reverse_of" => self == Self::Buffer,
             "component" => matches!(self, Self::Buffer | Self::Shared),
+            "float_bits" => self == Self::Shared,
             _ => false,
         }
     }
@@ -88,7 +92,7 @@ impl Kind {
         match self {
             Self::Component => {
                 "unknown option; a component has `#[component(name = \"…\", enableable, cleanup, \
-                                track_changes, write_group(…), maximum_chunk_capacity = …, remedy = \"…\")]`"
+                                track_changes, require(…), write_group(…), maximum_chunk_capacity = …, remedy = \"…\")]`"
             }
             Self::Managed => {
                 "unknown option; a component has `#[managed(name = \"…\", enableable, cleanup, \
@@ -98,17 +102,17 @@ impl Kind {
                 "unknown option; there are `#[buffer(inline = 8)]`, \
                              `#[buffer(name = \"…\")]`, `#[buffer(enableable)]`, `#[buffer(cleanup)]`, \
                              `#[buffer(track_changes)]`, `#[buffer(write_group(…))]`, \
-                             `#[buffer(maximum_chunk_capacity = …)]` and `#[buffer(component)]`"
+                             `#[buffer(maximum_chunk_capacity = …)]`, `#[buffer(reverse_of = …)]` and `#[buffer(component)]`"
             }
             Self::Shared => {
-                "unknown option; there are `#[shared(name = \"…\")]`, \
-                             `#[shared(cleanup)]`, `#[shared(maximum_chunk_capacity = …)]` and `#[shared(component)]`"
+                "unknown option; there are `#[shared(name = \"…\")]`, `#[shared(cleanup)]`, \
+                             `#[shared(float_bits)]`, `#[shared(maximum_chunk_capacity = …)]` and `#[shared(component)]`"
             }
         }
     }
 
     /// Returns the methods that detect how values are duplicated, and whether the type has an initial value.
-    fn probes(self) -> TokenStream {
+    fn probes(self, has_initial: bool) -> TokenStream {
         let duplicate = if self == Self::Shared {
             quote! {
                 const DUPLICATE: ::ancho_entities::__macro::Duplicate<Self> = {
@@ -126,7 +130,7 @@ impl Kind {
                 }
             }
         };
-        let initial = (self != Self::Buffer).then(|| {
+        let initial = (self != Self::Buffer && has_initial).then(|| {
             quote! {
                 fn initial() -> ::ancho_entities::__macro::Initial<Self> {
                     use ::ancho_entities::__macro::{InitialDefault as _, InitialNone as _};
@@ -146,6 +150,18 @@ pub(crate) fn derive(input: &DeriveInput, kind: Kind) -> Result<TokenStream> {
     let implementation = (!options.is_component).then_some(implementation);
     let is_generic = !generics.params.is_empty();
     let constants = options.constants(is_generic);
+    let relationship = match (kind, &options.reverse_of) {
+        (Kind::Component, _) => relationship::source(input)?,
+        (Kind::Buffer, Some(source)) => Some(relationship::reverse(input, source)?),
+        _ => None,
+    };
+    // The world sets the values of relationships, so these have no initial value.
+    let probes = kind.probes(relationship.is_none());
+    // If the type is also a component, that derive implements `Mutable`.
+    let is_mutable = relationship.is_none()
+        && matches!(kind, Kind::Component | Kind::Buffer)
+        && !options.is_component;
+    let (link, linked) = relationship.unzip();
     // A generic type has no slot, because a static cannot be generic.
     let slot = (!is_generic).then(|| {
         let registered = kind.registered(name);
@@ -171,10 +187,20 @@ pub(crate) fn derive(input: &DeriveInput, kind: Kind) -> Result<TokenStream> {
     }
     // Errors about other types do not list this one. For a generic type, the attribute would hide which bound is not met.
     let hidden = (!is_generic).then(|| quote!(#[diagnostic::do_not_recommend]));
-    let (implemented, probes) = (kind.implemented(), kind.probes());
+    let implemented = kind.implemented();
     let (impl_generics, type_generics, where_clause) = generics.split_for_impl();
+    let mutable = is_mutable.then(|| {
+        quote! {
+            #[automatically_derived]
+            #[diagnostic::do_not_recommend]
+            impl #impl_generics ::ancho_entities::Mutable for #name #type_generics #where_clause {}
+        }
+    });
+    let equality = options.float_bits.then(|| float_bits::derive(input)).transpose()?;
     Ok(quote! {
         #implementation
+
+        #equality
 
         #check
 
@@ -183,10 +209,16 @@ pub(crate) fn derive(input: &DeriveInput, kind: Kind) -> Result<TokenStream> {
         impl #impl_generics #implemented for #name #type_generics #where_clause {
             #constants
 
+            #link
+
             #probes
 
             #slot
         }
+
+        #linked
+
+        #mutable
     })
 }
 
@@ -203,7 +235,13 @@ struct Options {
     write_groups: Vec<Type>,
     maximum_chunk_capacity: Option<NonZero<u32>>,
     remedy: Option<LitStr>,
+    /// The required components, with their constructors unless they begin with their defaults.
+    required: Vec<(Type, Option<Expr>)>,
+    /// The relationship whose sources a buffer contains.
+    reverse_of: Option<Type>,
     is_component: bool,
+    /// Set if the derive implements `Eq` and `Hash`, by the bits of floats.
+    float_bits: bool,
 }
 
 impl Options {
@@ -223,10 +261,25 @@ impl Options {
             "cleanup" => self.cleanup = true,
             "track_changes" => self.track_changes = true,
             "component" => self.is_component = true,
+            "float_bits" => self.float_bits = true,
             "write_group" => {
                 let types;
                 parenthesized!(types in meta.input);
                 self.write_groups.extend(Punctuated::<Type, Token![,]>::parse_terminated(&types)?);
+            }
+            "require" => {
+                let list;
+                parenthesized!(list in meta.input);
+                let parse = |input: ParseStream<'_>| {
+                    let ty = input.parse()?;
+                    let is_given = input.peek(Token![=]);
+                    if is_given {
+                        input.parse::<Token![=]>()?;
+                    }
+                    Ok((ty, if is_given { Some(input.parse()?) } else { None }))
+                };
+                let given = Punctuated::<_, Token![,]>::parse_terminated_with(&list, parse)?;
+                self.required.extend(given);
             }
             "inline" => {
                 if self.inline.replace(meta.value()?.parse()?).is_some() {
@@ -243,6 +296,11 @@ impl Options {
                 };
                 if self.maximum_chunk_capacity.replace(most).is_some() {
                     return Err(meta.error("a component has one maximum chunk capacity"));
+                }
+            }
+            "reverse_of" => {
+                if self.reverse_of.replace(meta.value()?.parse()?).is_some() {
+                    return Err(meta.error("`reverse_of` is set twice"));
                 }
             }
             "remedy" => {
@@ -308,7 +366,29 @@ impl Options {
                 }
             }
         });
+        let required = (!self.required.is_empty()).then(|| {
+            let visits = self.required.iter().map(|(ty, value)| {
+                let value = match value {
+                    Some(value) => quote!(#value),
+                    None => quote_spanned! {ty.span()=>
+                        <#ty as ::core::default::Default>::default()
+                    },
+                };
+                quote! {
+                    ::ancho_entities::__macro::RequireVisitor::require::<#ty>(__visitor, || #value);
+                }
+            });
+            quote! {
+                const REQUIRES: ::core::primitive::bool = true;
+
+                #[inline(always)]
+                fn require<__V: ::ancho_entities::__macro::RequireVisitor>(__visitor: &mut __V) {
+                    #(#visits)*
+                }
+            }
+        });
         quote! {
+            #required
             #name
             #enableable
             #cleanup

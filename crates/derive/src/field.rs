@@ -9,7 +9,8 @@ use quote::{format_ident, quote, quote_spanned};
 use syn::ext::IdentExt;
 use syn::spanned::Spanned;
 use syn::{
-    Attribute, Data, DeriveInput, Error, Fields, Generics, Ident, Index, Member, Result, Type,
+    Attribute, Data, DeriveInput, Error, Fields, Generics, Ident, Index, LitStr, Member, Result,
+    Type, parse_quote,
 };
 
 use crate::attributes::{read, read_repr};
@@ -27,7 +28,17 @@ pub(crate) struct Derived {
 }
 
 impl Derived {
+    /// Derives `Field` for a component, or for a field of one.
     pub(crate) fn new(input: &DeriveInput) -> Result<Self> {
+        Self::with_fields(input, &FieldFunctions::OF_COMPONENT)
+    }
+
+    /// Derives `Field` for a resource or message that is state. Errors about fields name the way to opt out.
+    pub(crate) fn of_state(input: &DeriveInput) -> Result<Self> {
+        Self::with_fields(input, &FieldFunctions::OF_STATE)
+    }
+
+    fn with_fields(input: &DeriveInput, functions: &FieldFunctions) -> Result<Self> {
         if let Some(lifetime) = input.generics.lifetimes().next() {
             let message =
                 "a component and its fields own their data, so they cannot have lifetimes";
@@ -35,11 +46,19 @@ impl Derived {
         }
         refuse_packed(input)?;
         let contents = Contents::parse(input)?;
-        let shape = contents.shape(&input.ident);
+        let shape = contents.shape(&input.ident, functions);
         let hash_state = contents.hash_state();
         let remap = contents.remap();
+        let write_value = contents.write_value();
+        let read_value = contents.read_value();
         let name = &input.ident;
-        let generics = bounds::with_fields(&input.generics, contents.looked_into());
+        let mut generics = bounds::with_fields(&input.generics, contents.looked_into());
+        if functions.need_sync {
+            for parameter in generics.type_params_mut() {
+                parameter.bounds.push(parse_quote!(::core::marker::Send));
+                parameter.bounds.push(parse_quote!(::core::marker::Sync));
+            }
+        }
         let (impl_generics, type_generics, where_clause) = generics.split_for_impl();
         let implementation = quote! {
             #[automatically_derived]
@@ -64,10 +83,42 @@ impl Derived {
                     use ::ancho_entities::__macro::{VisitField as _, VisitNothing as _};
                     #remap
                 }
+
+                fn write_value(&self, __out: &mut dyn ::ancho_entities::ValueWriter) {
+                    #[allow(unused_imports, reason = "not all types have fields")]
+                    use ::ancho_entities::__macro::{VisitField as _, VisitNothing as _};
+                    #write_value
+                }
+
+                fn read_value(
+                    __from: &mut dyn ::ancho_entities::ValueReader,
+                ) -> ::core::result::Result<Self, ::ancho_entities::ValueError> {
+                    #[allow(unused_imports, reason = "not all types have fields or a default")]
+                    use ::ancho_entities::__macro::{
+                        InitialDefault as _, InitialNone as _, ReadField as _, ReadNothing as _,
+                    };
+                    #read_value
+                }
             }
         };
         Ok(Self { implementation, generics })
     }
+}
+
+/// The functions that describe fields. Their bounds are those of the fields.
+struct FieldFunctions {
+    field: &'static str,
+    opaque_field: &'static str,
+    /// Set if the fields are `Send` and `Sync`.
+    need_sync: bool,
+}
+
+impl FieldFunctions {
+    const OF_COMPONENT: Self =
+        Self { field: "field", opaque_field: "opaque_field", need_sync: false };
+
+    const OF_STATE: Self =
+        Self { field: "state_field", opaque_field: "opaque_state_field", need_sync: true };
 }
 
 /// The fields or variants of a type.
@@ -80,6 +131,8 @@ enum Contents {
 struct Variant {
     name: Ident,
     parts: Vec<Part>,
+    aliases: Vec<LitStr>,
+    is_tuple: bool,
 }
 
 /// A field of a struct or a variant.
@@ -87,18 +140,26 @@ struct Part {
     member: Member,
     ty: Type,
     is_opaque: bool,
+    /// True if files omit the field.
+    is_skipped: bool,
+    /// The names of the field in older files.
+    aliases: Vec<LitStr>,
 }
 
 impl Contents {
     fn parse(input: &DeriveInput) -> Result<Self> {
         // The fields of an opaque type are parsed as well, so that mistakes in them are reported.
-        let is_opaque = is_opaque(&input.attrs)?;
+        let is_opaque = type_is_opaque(&input.attrs)?;
         let contents = match &input.data {
             Data::Struct(data) => Self::Struct(Part::all(&data.fields)?),
             Data::Enum(data) => {
                 let variants = data.variants.iter().map(|variant| {
-                    refuse_options(&variant.attrs)?;
-                    Ok(Variant { name: variant.ident.clone(), parts: Part::all(&variant.fields)? })
+                    Ok(Variant {
+                        name: variant.ident.clone(),
+                        parts: Part::all(&variant.fields)?,
+                        aliases: variant_aliases(&variant.attrs)?,
+                        is_tuple: matches!(variant.fields, Fields::Unnamed(_)),
+                    })
                 });
                 Self::Enum(variants.collect::<Result<_>>()?)
             }
@@ -123,19 +184,26 @@ impl Contents {
         parts.filter(|part| !part.is_opaque).map(|part| &part.ty)
     }
 
-    fn shape(&self, name: &Ident) -> TokenStream {
+    fn shape(&self, name: &Ident, functions: &FieldFunctions) -> TokenStream {
         let name = name.unraw().to_string();
         let kind = match self {
             Self::Opaque => quote!(Opaque),
             Self::Struct(parts) => {
-                let fields = parts.iter().map(Part::field);
+                let fields = parts.iter().map(|part| part.field(functions));
                 quote!(Struct(&[#(#fields),*]))
             }
             Self::Enum(variants) => {
                 let variants = variants.iter().map(|variant| {
                     let name = variant.name.unraw().to_string();
-                    let fields = variant.parts.iter().map(Part::variant_field);
-                    quote!(::ancho_entities::VariantShape { name: #name, fields: &[#(#fields),*] })
+                    let fields = variant.parts.iter().map(|part| part.variant_field(functions));
+                    let aliases = &variant.aliases;
+                    quote! {
+                        ::ancho_entities::VariantShape {
+                            name: #name,
+                            fields: &[#(#fields),*],
+                            aliases: &[#(#aliases),*],
+                        }
+                    }
                 });
                 quote!(Enum(&[#(#variants),*]))
             }
@@ -157,6 +225,141 @@ impl Contents {
                 quote_spanned!(span=> ::ancho_entities::__macro::FieldValue(#value).__ancho_remap(__map);)
             },
         )
+    }
+
+    fn write_value(&self) -> TokenStream {
+        let write_all = |parts: &[Part]| {
+            let (mut pattern, mut writes) = (TokenStream::new(), TokenStream::new());
+            for (index, part) in parts.iter().enumerate() {
+                let (member, name) = (&part.member, part.name());
+                if part.is_opaque {
+                    pattern.extend(quote!(#member: _,));
+                    if !part.is_skipped {
+                        writes.extend(quote!(__out.field(#name); __out.opaque(#name);));
+                    }
+                    continue;
+                }
+                let value = format_ident!("__field_{index}", span = part.span());
+                pattern.extend(quote!(#member: #value,));
+                writes.extend(quote_spanned! { part.span()=>
+                    __out.field(#name);
+                    ::ancho_entities::__macro::FieldValue(#value).__ancho_write(__out);
+                });
+            }
+            (quote!({ #pattern }), writes)
+        };
+        match self {
+            Self::Opaque => quote!(__out.opaque(<Self as ::ancho_entities::Field>::SHAPE.name);),
+            Self::Struct(parts) => {
+                let (pattern, writes) = write_all(parts);
+                quote! {
+                    let Self #pattern = self;
+                    __out.begin(::ancho_entities::ValuePart::Struct);
+                    #writes
+                    __out.end();
+                }
+            }
+            Self::Enum(variants) if variants.is_empty() => quote!(match *self {}),
+            Self::Enum(variants) => {
+                let arms = (0_u32..).zip(variants).map(|(index, variant)| {
+                    let Variant { name, parts, is_tuple, .. } = variant;
+                    let text = name.unraw().to_string();
+                    let (pattern, writes) = write_all(parts);
+                    quote! {
+                        Self::#name #pattern => {
+                            __out.begin(::ancho_entities::ValuePart::Variant {
+                                index: #index,
+                                name: #text,
+                                is_tuple: #is_tuple,
+                            });
+                            #writes
+                        }
+                    }
+                });
+                quote!(match self { #(#arms)* } __out.end();)
+            }
+        }
+    }
+
+    fn read_value(&self) -> TokenStream {
+        match self {
+            Self::Opaque => quote! {
+                ::core::result::Result::Err(::ancho_entities::__macro::unreadable(
+                    __from,
+                    <Self as ::ancho_entities::Field>::SHAPE.name,
+                ))
+            },
+            Self::Struct(parts) => {
+                let read = Part::read_all(parts);
+                let values = parts.iter().enumerate().map(|(index, part)| {
+                    let (member, value) = (&part.member, format_ident!("__field_{index}"));
+                    let otherwise = part.or_default();
+                    quote!(#member: match #value {
+                        ::core::option::Option::Some(__value) => __value,
+                        ::core::option::Option::None => #otherwise,
+                    })
+                });
+                let slots: Vec<_> =
+                    (0..parts.len()).map(|index| format_ident!("__field_{index}")).collect();
+                // Skipped fields are never read, so that they do not count as missing.
+                let expected = parts.iter().zip(&slots).filter(|(part, _)| !part.is_skipped);
+                let expected: Vec<_> = expected.map(|(_, slot)| slot).collect();
+                let members = parts.iter().map(|part| &part.member);
+                quote! {
+                    __from.begin_struct(<Self as ::ancho_entities::Field>::SHAPE.fields())?;
+                    #read
+                    __from.end()?;
+                    let __is_complete = true #(&& #expected.is_some())*;
+                    if !__is_complete
+                        && let ::core::option::Option::Some(__make) =
+                            (&&::ancho_entities::__macro::Probe::<Self>::new())
+                                .__ancho_initial()
+                                .__make()
+                    {
+                        #[allow(unused_mut, reason = "not all types have fields")]
+                        let mut __whole: Self = __make();
+                        #(
+                            if let ::core::option::Option::Some(__value) = #slots {
+                                __whole.#members = __value;
+                            }
+                        )*
+                        return ::core::result::Result::Ok(__whole);
+                    }
+                    ::core::result::Result::Ok(Self { #(#values),* })
+                }
+            }
+            Self::Enum(variants) => {
+                let arms = (0_usize..).zip(variants).map(|(index, Variant { name, parts, .. })| {
+                    let read = Part::read_all(parts);
+                    let values = parts.iter().enumerate().map(|(index, part)| {
+                        let (member, value) = (&part.member, format_ident!("__field_{index}"));
+                        let otherwise = part.or_default();
+                        quote!(#member: match #value {
+                            ::core::option::Option::Some(__value) => __value,
+                            ::core::option::Option::None => #otherwise,
+                        })
+                    });
+                    quote! {
+                        #index => {
+                            #read
+                            __from.end()?;
+                            ::core::result::Result::Ok(Self::#name { #(#values),* })
+                        }
+                    }
+                });
+                quote! {
+                    let ::ancho_entities::FieldKind::Enum(__variants) =
+                        <Self as ::ancho_entities::Field>::SHAPE.kind
+                    else {
+                        ::core::unreachable!()
+                    };
+                    match __from.begin_variant(__variants)? {
+                        #(#arms)*
+                        _ => ::core::result::Result::Err(__from.error("the enum has no such variant")),
+                    }
+                }
+            }
+        }
     }
 
     /// Generates expressions that visit the index of the variant, and each field that is not opaque.
@@ -188,7 +391,7 @@ impl Contents {
             }
             Self::Enum(variants) if variants.is_empty() => quote!(match *self {}),
             Self::Enum(variants) => {
-                let arms = (0..).zip(variants).map(|(index, Variant { name, parts })| {
+                let arms = (0..).zip(variants).map(|(index, Variant { name, parts, .. })| {
                     let (pattern, visits) = visit_all(parts);
                     let index = visit_index(index);
                     quote!(Self::#name #pattern => { #index #visits })
@@ -206,9 +409,76 @@ impl Part {
                 Some(name) => Member::Named(name.clone()),
                 None => Member::Unnamed(Index { index, span: Span::call_site() }),
             };
-            Ok(Self { member, ty: field.ty.clone(), is_opaque: is_opaque(&field.attrs)? })
+            let FieldOptions { is_opaque, is_skipped, aliases } = FieldOptions::read(&field.attrs)?;
+            Ok(Self { member, ty: field.ty.clone(), is_opaque, is_skipped, aliases })
         });
         parts.collect()
+    }
+
+    /// Generates variables for the fields, and a loop that reads the fields in the order in which the reader finds them.
+    fn read_all(parts: &[Self]) -> TokenStream {
+        let mut variables = TokenStream::new();
+        let mut arms = TokenStream::new();
+        for (index, part) in parts.iter().enumerate() {
+            let value = format_ident!("__field_{index}");
+            let (ty, name, span) = (&part.ty, part.name(), part.span());
+            variables.extend(quote! {
+                #[allow(unused_mut, reason = "fields without reflection are never read")]
+                let mut #value: ::core::option::Option<#ty> = ::core::option::Option::None;
+            });
+            if part.is_opaque {
+                arms.extend(quote! {
+                    #index => {
+                        return ::core::result::Result::Err(
+                            ::ancho_entities::__macro::unreadable(__from, #name),
+                        );
+                    }
+                });
+            } else {
+                arms.extend(quote_spanned! { span=>
+                    #index => {
+                        #value = ::core::option::Option::Some(
+                            (&::ancho_entities::__macro::FieldType::<#ty>(::core::marker::PhantomData))
+                                .__ancho_read(__from)?,
+                        );
+                    }
+                });
+            }
+        }
+        quote! {
+            #variables
+            while let ::core::option::Option::Some(__index) = __from.next_field()? {
+                match __index {
+                    #arms
+                    _ => {
+                        return ::core::result::Result::Err(__from.error("the type has no such field"));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Generates the value of a field that was not read: its default, or else an error.
+    fn or_default(&self) -> TokenStream {
+        let (ty, name) = (&self.ty, self.name());
+        quote! {
+            match (&&::ancho_entities::__macro::Probe::<#ty>::new()).__ancho_initial().__make() {
+                ::core::option::Option::Some(__make) => __make(),
+                ::core::option::Option::None => {
+                    return ::core::result::Result::Err(
+                        ::ancho_entities::__macro::missing(__from, #name),
+                    );
+                }
+            }
+        }
+    }
+
+    /// Adds the options of the field to an expression for its shape.
+    fn with_options(&self, shape: TokenStream) -> TokenStream {
+        let aliases = &self.aliases;
+        let aliases = (!aliases.is_empty()).then(|| quote!(.with_aliases(&[#(#aliases),*])));
+        let skipped = self.is_skipped.then(|| quote!(.skipped()));
+        quote!(#shape #aliases #skipped)
     }
 
     fn name(&self) -> String {
@@ -224,37 +494,78 @@ impl Part {
     }
 
     /// Returns the shape of a field of a struct.
-    fn field(&self) -> TokenStream {
+    fn field(&self, functions: &FieldFunctions) -> TokenStream {
         let (name, span) = (self.name(), self.span());
-        let describe = Ident::new(if self.is_opaque { "opaque_field" } else { "field" }, span);
+        let FieldFunctions { field, opaque_field, .. } = *functions;
+        let describe = Ident::new(if self.is_opaque { opaque_field } else { field }, span);
         let mut member = self.member.clone();
         match &mut member {
             Member::Named(name) => name.set_span(name.span().located_at(span)),
             Member::Unnamed(index) => index.span = span,
         }
-        quote_spanned! { span=>
+        self.with_options(quote_spanned! { span=>
             ::ancho_entities::__macro::#describe(
                 #name,
                 ::core::mem::offset_of!(Self, #member),
                 |__value: &Self| &__value.#member,
             )
-        }
+        })
     }
 
     /// Returns the shape of a field of a variant.
-    fn variant_field(&self) -> TokenStream {
+    fn variant_field(&self, functions: &FieldFunctions) -> TokenStream {
         let (name, ty, span) = (self.name(), &self.ty, self.span());
+        if functions.need_sync {
+            let describe =
+                if self.is_opaque { "opaque_state_variant_field" } else { "state_variant_field" };
+            let describe = Ident::new(describe, span);
+            return self.with_options(
+                quote_spanned!(span=> ::ancho_entities::__macro::#describe::<#ty>(#name)),
+            );
+        }
         let describe = Ident::new(if self.is_opaque { "opaque" } else { "new" }, span);
-        quote_spanned!(span=> ::ancho_entities::FieldShape::#describe::<#ty>(#name, 0))
+        self.with_options(
+            quote_spanned!(span=> ::ancho_entities::FieldShape::#describe::<#ty>(#name, 0)),
+        )
     }
 }
 
-/// Tests whether the attributes contain `#[field(opaque)]`.
-fn is_opaque(attributes: &[Attribute]) -> Result<bool> {
+/// The options of a field.
+#[derive(Default)]
+struct FieldOptions {
+    is_opaque: bool,
+    is_skipped: bool,
+    aliases: Vec<LitStr>,
+}
+
+impl FieldOptions {
+    fn read(attributes: &[Attribute]) -> Result<Self> {
+        let mut options = Self::default();
+        read(attributes, "field", |meta| {
+            if meta.path.is_ident("opaque") {
+                options.is_opaque = true;
+            } else if meta.path.is_ident("skip") {
+                options.is_opaque = true;
+                options.is_skipped = true;
+            } else if meta.path.is_ident("alias") {
+                options.aliases.push(meta.value()?.parse()?);
+            } else {
+                let message = "unknown option; `#[field(opaque)]` marks a field that is neither hashed nor searched \
+                               for entities, `skip` also lets files omit it, and `alias = \"…\"` is an older name";
+                return Err(meta.error(message));
+            }
+            Ok(())
+        })?;
+        Ok(options)
+    }
+}
+
+/// Tests whether the attributes of a type contain `#[field(opaque)]`.
+fn type_is_opaque(attributes: &[Attribute]) -> Result<bool> {
     let mut is_opaque = false;
     read(attributes, "field", |meta| {
         if !meta.path.is_ident("opaque") {
-            let message = "unknown option; `#[field(opaque)]` marks a field that is neither hashed nor searched \
+            let message = "unknown option; `#[field(opaque)]` marks a type that is neither hashed nor searched \
                                for entities";
             return Err(meta.error(message));
         }
@@ -264,14 +575,19 @@ fn is_opaque(attributes: &[Attribute]) -> Result<bool> {
     Ok(is_opaque)
 }
 
-fn refuse_options(attributes: &[Attribute]) -> Result<()> {
-    match attributes.iter().find(|attribute| attribute.path().is_ident("field")) {
-        Some(attribute) => {
-            let message = "a variant has no options: `#[field(opaque)]` stands before a field of it, or before the enum";
-            Err(Error::new(attribute.path().span(), message))
+/// Returns the names that a variant had in older files.
+fn variant_aliases(attributes: &[Attribute]) -> Result<Vec<LitStr>> {
+    let mut aliases = Vec::new();
+    read(attributes, "field", |meta| {
+        if !meta.path.is_ident("alias") {
+            let message = "unknown option; a variant has `#[field(alias = \"…\")]`, an older name. `#[field(opaque)]` stands \
+                           before a field of it, or before the enum";
+            return Err(meta.error(message));
         }
-        None => Ok(()),
-    }
+        aliases.push(meta.value()?.parse()?);
+        Ok(())
+    })?;
+    Ok(aliases)
 }
 
 fn refuse_packed(input: &DeriveInput) -> Result<()> {

@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::iter;
+use std::ops::{Deref, DerefMut};
+use std::thread;
 
 use ancho_collections::Rejected;
 
@@ -10,7 +12,7 @@ use crate::component::{Component, ComponentType};
 use crate::entity::Entity;
 use crate::entity_map::EntityMap;
 use crate::error::EntityError;
-use crate::manager::{DistinctEntities, EntityManager, RowSelection, check_count};
+use crate::manager::{DistinctEntities, EntityHost, EntityManager, RowSelection, check_count};
 use crate::placeholder::Placeholders;
 use crate::query::QueryDescriptor;
 use crate::set::{CloneSet, ComponentSet};
@@ -197,7 +199,7 @@ impl EntityManager {
     /// ```
     pub fn batch<'w>(&'w mut self, targets: impl Into<BatchTargets<'w>>) -> Batch<'w> {
         let targets = Targets::resolve(targets.into().0, self);
-        Batch { manager: self, targets }
+        Batch { host: self, targets }
     }
 }
 
@@ -209,6 +211,12 @@ impl EntityManager {
         entities: &[Entity],
         sets: Vec<S>,
     ) -> Result<usize, Rejected<Vec<S>, EntityError>> {
+        if S::LINKS {
+            return match check_count::<S>(entities.len(), sets.len()) {
+                Ok(()) => self.write_linked(entities, sets, SetOperation::Add),
+                Err(error) => Err(Rejected { value: sets, error }),
+            };
+        }
         let checked = check_count::<S>(entities.len(), sets.len())
             .and_then(|()| self.check_changes::<S>(entities, SetOperation::Add));
         if let Err(error) = checked {
@@ -240,7 +248,8 @@ impl EntityManager {
 /// less than half full is not kept if there is room for its entities elsewhere, unless only a shared value changes.
 #[must_use = "nothing changes until one of its methods is called"]
 pub struct Batch<'w> {
-    manager: &'w mut EntityManager,
+    /// The entities. A reference, so that an unused batch does not extend the borrow.
+    host: &'w mut dyn EntityHost,
     targets: Result<Targets<'w>, EntityError>,
 }
 
@@ -271,10 +280,11 @@ impl Batch<'_> {
     /// ```
     #[track_caller]
     pub fn despawn(self) -> Result<usize, EntityError> {
+        let mut manager = BatchHost(self.host);
         match &self.targets? {
-            Targets::Slice(entities) => self.manager.despawn_slice(entities),
-            Targets::List(entities) => self.manager.despawn_slice(entities),
-            Targets::Query(query) => query.change(self.manager, EntityManager::despawn_rows),
+            Targets::Slice(entities) => manager.despawn_slice(entities),
+            Targets::List(entities) => manager.despawn_slice(entities),
+            Targets::Query(query) => query.change(&mut manager, EntityManager::despawn_rows),
         }
     }
 
@@ -308,8 +318,11 @@ impl Batch<'_> {
         reason = "named as the manager's method; it is not a sum"
     )]
     pub fn add<S: CloneSet>(self, components: S) -> Result<usize, Rejected<S, EntityError>> {
+        if S::LINKS {
+            return self.add_linked(components);
+        }
         match self.into_rows() {
-            Ok((manager, rows)) => {
+            Ok((mut manager, rows)) => {
                 let added = manager.add_to_rows(&rows, components);
                 manager.keep_selection(rows);
                 added
@@ -356,11 +369,12 @@ impl Batch<'_> {
     ) -> Result<usize, Rejected<Vec<S>, EntityError>> {
         let sets: Vec<S> = sets.into_iter().collect();
         if let Ok(Targets::Query(query)) = &self.targets {
-            return query
-                .change(self.manager, |manager, rows| manager.add_each_to_rows(rows, sets));
+            return query.change(&mut BatchHost(self.host), |manager, rows| {
+                manager.add_each_to_rows(rows, sets)
+            });
         }
         match self.into_list() {
-            Ok((manager, entities)) => manager.add_each_to_list(&entities, sets),
+            Ok((mut manager, entities)) => manager.add_each_to_list(&entities, sets),
             Err(error) => Err(Rejected { value: sets, error }),
         }
     }
@@ -406,7 +420,12 @@ impl Batch<'_> {
     /// ```
     #[track_caller]
     pub fn set<S: CloneSet>(self, mut components: S) -> Result<(), Rejected<S, EntityError>> {
-        let set = self.into_list().and_then(|(manager, entities)| {
+        let set = self.into_list().and_then(|(mut manager, entities)| {
+            if S::LINKS {
+                let sets = entities.iter().map(|_| components.clone_set()).collect();
+                let written = manager.write_linked(&entities, sets, SetOperation::Set);
+                return written.map(drop).map_err(|rejected| rejected.error);
+            }
             manager.check_changes::<S>(&entities, SetOperation::Set)?;
             for entity in entities {
                 let clone = components.clone_set();
@@ -489,11 +508,12 @@ impl Batch<'_> {
     #[track_caller]
     pub fn set_shared<T: SharedComponent>(self, value: T) -> Result<usize, EntityError> {
         let (ty, value) = (ComponentType::of_shared::<T>(), Shared::new(value));
+        let mut manager = BatchHost(self.host);
         match &self.targets? {
-            Targets::Slice(list) => self.manager.set_shared_for_all(list, ty, &value.into_erased()),
-            Targets::List(list) => self.manager.set_shared_for_all(list, ty, &value.into_erased()),
+            Targets::Slice(list) => manager.set_shared_for_all(list, ty, &value.into_erased()),
+            Targets::List(list) => manager.set_shared_for_all(list, ty, &value.into_erased()),
             Targets::Query(query) => {
-                query.change(self.manager, |manager, rows| manager.set_shared_of_rows(rows, &value))
+                query.change(&mut manager, |manager, rows| manager.set_shared_of_rows(rows, &value))
             }
         }
     }
@@ -573,9 +593,9 @@ impl Batch<'_> {
     #[track_caller]
     pub fn set_type_enabled(self, ty: ComponentType, enabled: bool) -> Result<usize, EntityError> {
         if let Ok(Targets::Query(query)) = &self.targets {
-            return query.set_type_enabled(self.manager, ty, enabled);
+            return query.set_type_enabled(&mut BatchHost(self.host), ty, enabled);
         }
-        let (manager, entities) = self.into_list()?;
+        let (mut manager, entities) = self.into_list()?;
         for &entity in &entities {
             manager.check_enableable(entity, ty)?;
         }
@@ -617,15 +637,16 @@ impl Batch<'_> {
     /// ```
     #[track_caller]
     pub fn for_each(self, mut function: impl FnMut(&mut EntityManager, Entity)) {
-        let Self { manager, targets } = self;
+        let Self { host, targets } = self;
+        let mut manager = BatchHost(host);
         let Ok(targets) = targets else { return };
         let entities: &[Entity] = match &targets {
             Targets::Slice(entities) => entities,
             Targets::List(entities) => entities,
             Targets::Query(query) => {
-                for entity in query.query(manager).to_entities() {
-                    if query.query(manager).matches(entity) {
-                        function(manager, entity);
+                for entity in query.query(&manager).to_entities() {
+                    if query.query(&manager).matches(entity) {
+                        function(&mut manager, entity);
                     }
                 }
                 return;
@@ -633,7 +654,7 @@ impl Batch<'_> {
         };
         for &entity in entities {
             if manager.exists(entity) {
-                function(manager, entity);
+                function(&mut manager, entity);
             }
         }
     }
@@ -670,6 +691,40 @@ impl Batch<'_> {
         self.change(|source, rows| destination.move_rows_from(source, rows))
     }
 
+    /// Moves the entities to another world, together with their [linked groups](crate::LinkedEntityGroup) and their linked
+    /// [sources](crate::Relationship).
+    ///
+    /// [`move_to`](Self::move_to) moves only the entities, and ends their links to entities that stay.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`move_to`](Self::move_to).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Parent, World};
+    ///
+    /// let (mut loading, mut game) = (World::new("Loading"), World::new("Game"));
+    /// let ship = loading.spawn(());
+    /// loading.spawn(Parent(ship));
+    /// let map = loading.batch(&[ship]).move_linked_to(&mut game)?;
+    /// assert_eq!(game.children(map.get(ship).unwrap()).len(), 1);
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
+    #[track_caller]
+    pub fn move_linked_to(self, destination: &mut EntityManager) -> Result<EntityMap, EntityError> {
+        let (mut source, entities) = self.into_list()?;
+        let mut members = DistinctEntities::default();
+        for entity in entities {
+            source.linked_members(entity, &mut members)?;
+        }
+        let rows = source.found_entities(&members)?;
+        let moved = destination.move_rows_from(&mut source, &rows);
+        source.keep_selection(rows);
+        moved
+    }
+
     /// Copies the entities to another world. See [`EntityManager::copy_entities_from`], which copies all entities. Returns the
     /// copy of each entity. Members of a [linked group](crate::LinkedEntityGroup) are copied only if they are in the batch.
     ///
@@ -696,14 +751,27 @@ impl Batch<'_> {
         self.change(|source, rows| destination.copy_rows_from(source, rows))
     }
 
+    /// Adds components that include links. The sources are attached in the order of the targets.
+    #[cold]
+    fn add_linked<S: CloneSet>(self, mut components: S) -> Result<usize, Rejected<S, EntityError>> {
+        let added = self.into_list().and_then(|(mut manager, entities)| {
+            let mut distinct = DistinctEntities::default();
+            entities.into_iter().for_each(|entity| _ = distinct.insert(entity));
+            let sets = distinct.iter().map(|_| components.clone_set()).collect();
+            let added = manager.write_linked(&distinct, sets, SetOperation::Add);
+            added.map_err(|rejected| rejected.error)
+        });
+        added.map_err(|error| Rejected { value: components, error })
+    }
+
     /// Selects the rows of the entities, and calls a function that changes them.
     #[track_caller]
     fn change<R>(
         self,
         change: impl FnOnce(&mut EntityManager, &RowSelection) -> Result<R, EntityError>,
     ) -> Result<R, EntityError> {
-        let (manager, rows) = self.into_rows()?;
-        let changed = change(manager, &rows);
+        let (mut manager, rows) = self.into_rows()?;
+        let changed = change(&mut manager, &rows);
         manager.keep_selection(rows);
         changed
     }
@@ -711,25 +779,64 @@ impl Batch<'_> {
 
 impl<'w> Batch<'w> {
     #[track_caller]
-    fn into_rows(self) -> Result<(&'w mut EntityManager, RowSelection), EntityError> {
+    fn into_rows(self) -> Result<(BatchHost<'w>, RowSelection), EntityError> {
+        let manager = BatchHost(self.host);
         let rows = match self.targets? {
-            Targets::Slice(entities) => self.manager.found_entities(entities)?,
-            Targets::List(entities) => self.manager.found_entities(&entities)?,
-            Targets::Query(query) => query.found(self.manager),
+            Targets::Slice(entities) => manager.found_entities(entities)?,
+            Targets::List(entities) => manager.found_entities(&entities)?,
+            Targets::Query(query) => query.found(&manager),
         };
-        Ok((self.manager, rows))
+        Ok((manager, rows))
     }
 
     #[track_caller]
-    fn into_list(self) -> Result<(&'w mut EntityManager, Vec<Entity>), EntityError> {
+    fn into_list(self) -> Result<(BatchHost<'w>, Vec<Entity>), EntityError> {
+        let mut manager = BatchHost(self.host);
         let list = match self.targets? {
             Targets::Slice(entities) => entities.to_vec(),
             Targets::List(entities) => entities.to_vec(),
             Targets::Query(query) => {
-                query.change(self.manager, |manager, rows| manager.entities_in(rows).collect())
+                query.change(&mut manager, |manager, rows| manager.entities_in(rows).collect())
             }
         };
-        Ok((self.manager, list))
+        Ok((manager, list))
+    }
+}
+
+/// The entities of a batch. Delivers the events of the batch on drop.
+struct BatchHost<'w>(&'w mut dyn EntityHost);
+
+impl Deref for BatchHost<'_> {
+    type Target = EntityManager;
+
+    fn deref(&self) -> &EntityManager {
+        self.0.manager()
+    }
+}
+
+impl DerefMut for BatchHost<'_> {
+    fn deref_mut(&mut self) -> &mut EntityManager {
+        self.0.manager_mut()
+    }
+}
+
+impl Drop for BatchHost<'_> {
+    fn drop(&mut self) {
+        // After a panic, the next delivery delivers the events.
+        if !thread::panicking() {
+            self.0.deliver();
+        }
+    }
+}
+
+impl<'w> Batch<'w> {
+    /// Begins a change of entities of a host.
+    pub(crate) fn of_host(
+        host: &'w mut dyn EntityHost,
+        targets: impl Into<BatchTargets<'w>>,
+    ) -> Self {
+        let targets = Targets::resolve(targets.into().0, host.manager());
+        Self { host, targets }
     }
 }
 

@@ -2,9 +2,12 @@
 
 #![expect(unsafe_code, reason = "describes the field of a component")]
 
-use crate::component::{Component, Duplicate, Initial, TypeSlot};
+use crate::component::{Component, Duplicate, Initial, Mutable, TypeSlot};
 use crate::entity::Entity;
-use crate::field::{EntityRemap, Field, FieldKind, FieldShape, Shape, StateHasher, unit_field};
+use crate::field::{
+    EntityRemap, Field, FieldKind, FieldShape, Shape, StateHasher, ValueError, ValueReader,
+    ValueWriter, read_newtype, unit_field, write_newtype,
+};
 
 /// A tag for entities that serve as templates for instances: queries skip them.
 ///
@@ -67,6 +70,9 @@ macro_rules! tag {
         unit_field!($name);
 
         #[diagnostic::do_not_recommend]
+        impl Mutable for $name {}
+
+        #[diagnostic::do_not_recommend]
         impl Component for $name {
             fn name() -> &'static str {
                 concat!("ancho::", stringify!($name))
@@ -123,18 +129,72 @@ tag!(CleanupEntity);
 #[repr(transparent)]
 pub struct LinkedEntityGroup(pub Entity);
 
-// SAFETY: the only field is at offset 0, and the type has no other bytes.
-unsafe impl Field for LinkedEntityGroup {
-    const SHAPE: &'static Shape = &Shape::new::<Self>(
-        "LinkedEntityGroup",
-        FieldKind::Struct(&[FieldShape::new::<Entity>("0", 0)]),
-    );
+/// The parent of an entity: the built-in [`Relationship`](crate::Relationship).
+///
+/// The parent has a buffer of its [`Child`]ren, in the order in which they were attached. An entity cannot be its own ancestor
+/// (A0140). Descendants are despawned, enabled, instantiated and moved together with their parent. To keep them when the parent is
+/// despawned, call [`detach_children`](crate::EntityManager::detach_children) first.
+///
+/// Both types are immutable: attach with `add(child, Parent(parent))`, and detach with `remove::<Parent>(child)`. With
+/// `ancho_transforms`, a child is placed relative to its parent.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{Parent, World};
+///
+/// let mut world = World::new("Simulation");
+/// let ship = world.spawn(());
+/// let gun = world.spawn(Parent(ship));
+/// assert_eq!(world.children(ship), [gun]);
+/// assert!(world.add(ship, Parent(gun)).is_err(), "a ship is not a part of its gun");
+/// world.despawn(ship)?;
+/// assert!(!world.exists(gun));
+/// # Ok::<(), ancho_entities::EntityError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(transparent)]
+#[doc(alias = "ChildOf")]
+pub struct Parent(pub Entity);
 
-    fn hash_state(&self, state: &mut StateHasher) {
-        self.0.hash_state(state);
-    }
+/// Element of a parent's buffer of children. Each child has a [`Parent`].
+///
+/// The world adds the buffer with the first child and removes it with the last one.
+/// [`children`](crate::EntityManager::children) returns the entities.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(transparent)]
+#[doc(alias = "Children")]
+pub struct Child(pub Entity);
 
-    fn remap(&mut self, map: &mut EntityRemap<'_>) {
-        self.0.remap(map);
-    }
+/// Implements `Field` for a struct whose only field is an entity.
+macro_rules! entity_field {
+    ($name:ident) => {
+        // SAFETY: the only field is at offset 0, and the type has no other bytes.
+        unsafe impl Field for $name {
+            const SHAPE: &'static Shape = &Shape::new::<Self>(
+                stringify!($name),
+                FieldKind::Struct(&[FieldShape::new::<Entity>("0", 0)]),
+            );
+
+            fn hash_state(&self, state: &mut StateHasher) {
+                self.0.hash_state(state);
+            }
+
+            fn remap(&mut self, map: &mut EntityRemap<'_>) {
+                self.0.remap(map);
+            }
+
+            fn write_value(&self, out: &mut dyn ValueWriter) {
+                write_newtype(&self.0, out);
+            }
+
+            fn read_value(from: &mut dyn ValueReader) -> Result<Self, ValueError> {
+                read_newtype(Self::SHAPE.fields(), from).map(Self)
+            }
+        }
+    };
 }
+
+entity_field!(LinkedEntityGroup);
+entity_field!(Parent);
+entity_field!(Child);

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::component::ComponentType;
 use crate::entity::{Entity, is_id_range};
 use crate::field::{EntityRemap, Field};
 
@@ -35,6 +36,7 @@ pub struct EntityMap {
     /// The number of entities.
     len: usize,
     buckets: Buckets,
+    detached: Vec<DetachedLink>,
 }
 
 /// A range of entities with consecutive old indices, consecutive new indices, and the same versions.
@@ -60,6 +62,17 @@ struct Buckets {
 
 /// The maximum number of ranges for which a binary search without buckets is used.
 const FEW: usize = 16;
+
+/// A link of a [relationship](crate::Relationship) that ended because only one of its entities was transferred.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DetachedLink {
+    /// The source component, which the source lost.
+    pub component: ComponentType,
+    /// The id that the source had before the transfer.
+    pub source: Entity,
+    /// The id that the target had before the transfer.
+    pub target: Entity,
+}
 
 impl EntityMap {
     /// Returns the number of entities.
@@ -150,6 +163,32 @@ impl EntityMap {
     pub fn remap(&self, value: &mut impl Field) {
         let mut replace = self.replacement();
         value.remap(&mut EntityRemap::new(&mut replace));
+    }
+
+    /// Returns the links that ended, because one entity was transferred and the other was not.
+    ///
+    /// The source of such a link has lost its component, and is not in the buffer of the target. If the entities were copied, only the
+    /// copies lost the link.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Parent, World};
+    ///
+    /// let (mut loading, mut game) = (World::new("Loading"), World::new("Game"));
+    /// let ship = loading.spawn(());
+    /// let gun = loading.spawn(Parent(ship));
+    /// let map = loading.batch(&[gun]).move_to(&mut game)?;
+    /// assert_eq!((map.detached()[0].source, map.detached()[0].target), (gun, ship));
+    /// assert!(loading.children(ship).is_empty());
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
+    pub fn detached(&self) -> &[DetachedLink] {
+        &self.detached
+    }
+
+    pub(crate) fn set_detached(&mut self, detached: Vec<DetachedLink>) {
+        self.detached = detached;
     }
 
     /// Returns a function that maps an entity to its new entity, or to null. It is fast for sequences of consecutive entities.

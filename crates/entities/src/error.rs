@@ -51,6 +51,15 @@ pub enum EntityError {
         /// The component that the entity already has.
         component: ComponentType,
     },
+    /// A0243: another component of the entity requires the component, and the world is strict.
+    StillRequired {
+        /// The entity passed by the caller.
+        entity: Entity,
+        /// The component that was to be removed.
+        component: ComponentType,
+        /// The component that requires it.
+        by: ComponentType,
+    },
     /// A0053: a set of components contains a type twice.
     DuplicateComponent {
         /// The type that occurs twice.
@@ -168,6 +177,36 @@ pub enum EntityError {
     },
     /// A0130: the worlds have different chunk layouts, so one cannot replace the other.
     DifferentChunks,
+    /// A0181: a world cannot be forked while a time is pushed.
+    TimePushed,
+    /// A0140: the target of a new link is a descendant of the source.
+    LinkCycle {
+        /// The component of the relationship.
+        component: ComponentType,
+        /// The entity that would be its own ancestor.
+        source: Entity,
+        /// The new target.
+        target: Entity,
+        /// The number of entities in the cycle.
+        length: u32,
+    },
+    /// A0210: the target of a link is its source.
+    LinkToSelf {
+        /// The source.
+        entity: Entity,
+        /// The component of the relationship.
+        component: ComponentType,
+    },
+    /// A0211: the operation cannot change both directions of a relationship.
+    InRelationship {
+        /// The component of the relationship.
+        component: ComponentType,
+    },
+    /// A0212: a batch writes the links of one entity twice.
+    LinkedTwice {
+        /// The entity.
+        entity: Entity,
+    },
     /// A0061: the entities do not have the same components.
     DifferentArchetypes {
         /// One entity.
@@ -214,6 +253,11 @@ impl fmt::Display for EntityError {
                 f,
                 "A0052: entity {entity} already has `{component}`, and the world is strict; use `set` to replace it"
             ),
+            Self::StillRequired { entity, component, by } => write!(
+                f,
+                "A0243: entity {entity} keeps `{component}`, because its `{by}` requires it, and the world is strict; remove \
+                 `{by}` too, or use `remove_with_required`"
+            ),
             Self::DuplicateComponent { component } => write!(
                 f,
                 "A0053: an entity has at most one component of each type, but the set contains `{component}` twice; \
@@ -229,6 +273,11 @@ impl fmt::Display for EntityError {
                 "A0055: the archetype belongs to another world; create it in this world with `archetype`",
             ),
             Self::OutOfMemory(ref error) => error.fmt(f),
+            Self::NoInitialValue { component } if component.is_in_relationship() => write!(
+                f,
+                "A0057: `{component}` belongs to a relationship and has no default value; add the source with its target, and \
+                 the world adds the other direction"
+            ),
             Self::NoInitialValue { component } => write!(
                 f,
                 "A0057: `{component}` has no default value; pass a value, or derive `Default`"
@@ -329,9 +378,40 @@ impl fmt::Display for EntityError {
                 "A0088: {found} entities have `{component}`, but one was expected; despawn the others, or use `single` \
                  of a query that filters them out"
             ),
+            Self::TimePushed => f.write_str(
+                "A0181: a world cannot be forked while a time is pushed, because the fork would have another time; fork \
+                 it after `pop_time`, and outside of the systems of a group with a rate",
+            ),
             Self::DifferentChunks => f.write_str(
                 "A0130: the two worlds have different chunk settings, so chunks cannot move between them; create both \
                  with the same `chunk_size` and `chunk_capacity_limit`, or use `copy_entities_from`",
+            ),
+            Self::LinkCycle { component, source, target, length } => {
+                write!(f, "A0140: cycle of `{component}`: {source} -> ")?;
+                if length > 1 {
+                    write!(f, "{target} -> ")?;
+                }
+                if length > 2 {
+                    write!(f, "{} more -> ", length - 2)?;
+                }
+                write!(
+                    f,
+                    "{source}; nothing was changed: choose a target that is not a descendant of {source}"
+                )
+            }
+            Self::LinkToSelf { entity, component } => write!(
+                f,
+                "A0210: entity {entity} cannot be the target of its own `{component}`; choose another target, or write \
+                 `#[relationship(allow_self)]` on the type"
+            ),
+            Self::InRelationship { component } => write!(
+                f,
+                "A0211: `{component}` belongs to a relationship, and this operation would change one direction only; use \
+                 `spawn`, `add`, `set` or `remove` with the source component"
+            ),
+            Self::LinkedTwice { entity } => write!(
+                f,
+                "A0212: the batch writes a relationship of entity {entity} twice; pass each entity once"
             ),
             Self::DifferentArchetypes { left, right } => write!(
                 f,

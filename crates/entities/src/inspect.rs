@@ -1,5 +1,8 @@
 //! The state of a world as plain data, and the moments of its updates, for tools that compare worlds.
 
+use std::fmt;
+use std::sync::Arc;
+
 use crate::component::ComponentType;
 use crate::entity::Entity;
 use crate::field::{Shape, StateHasher};
@@ -108,6 +111,105 @@ pub fn layout(world: &World) -> StateLayout {
     StateLayout {
         archetypes: archetypes.collect(),
         free_ids: hash(|state| storage.hash_free(state)),
+    }
+}
+
+/// A part of a world's state that does not belong to an entity.
+#[derive(Debug, PartialEq)]
+pub struct StateItem {
+    /// The owner of the part.
+    pub owner: StateOwner,
+    /// The value.
+    pub value: StateItemValue,
+}
+
+/// The owner of a [`StateItem`].
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum StateOwner {
+    /// The resource with this stable name.
+    Resource(&'static str),
+    /// The messages whose type has this stable name.
+    Messages(&'static str),
+    /// The number of the world's time with this name.
+    Time(&'static str),
+    /// The rate manager of the group with this name.
+    Rate(Arc<str>),
+}
+
+/// The value of a [`StateItem`].
+#[derive(Debug)]
+pub enum StateItemValue {
+    /// A value of this shape, as the bytes that it writes to a hasher.
+    Fields {
+        /// The shape of the type of the value.
+        shape: &'static Shape,
+        /// The bytes that the value writes to a hasher.
+        stream: Vec<u8>,
+    },
+    /// A value as text.
+    Text(String),
+}
+
+impl PartialEq for StateItemValue {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Fields { stream, .. }, Self::Fields { stream: other, .. }) => stream == other,
+            (Self::Text(text), Self::Text(other)) => text == other,
+            _ => false,
+        }
+    }
+}
+
+impl fmt::Display for StateOwner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Resource(name) => write!(f, "resource `{name}`"),
+            Self::Messages(name) => write!(f, "the queue of message `{name}`"),
+            Self::Time(name) => write!(f, "`{name}` of the time"),
+            Self::Rate(group) => write!(f, "the rate of group `{group}`"),
+        }
+    }
+}
+
+/// Returns the state of a world that does not belong to entities, in the order of the owners.
+pub fn state_items(world: &World) -> Vec<StateItem> {
+    let mut items = Vec::new();
+    for (name, shape, stream) in world.resources.streams() {
+        let value = StateItemValue::Fields { shape, stream };
+        items.push(StateItem { owner: StateOwner::Resource(name), value });
+    }
+    for (name, _, stream) in world.messages.streams(world.entities.jobs.scheduler()) {
+        // A queue is no value of one shape, so its bytes are compared.
+        let value = StateItemValue::Text(format!("{stream:02x?}"));
+        items.push(StateItem { owner: StateOwner::Messages(name), value });
+    }
+    let time = world.time.state();
+    let numbers = [
+        ("delta", time.delta.to_string()),
+        ("elapsed", time.elapsed.to_string()),
+        ("frame", time.frame.to_string()),
+        ("is_paused", time.is_paused.to_string()),
+        ("maximum_delta", time.maximum_delta.to_string()),
+        ("time_scale", time.scale.to_string()),
+    ];
+    for (name, text) in numbers {
+        items.push(StateItem { owner: StateOwner::Time(name), value: StateItemValue::Text(text) });
+    }
+    for (group, state) in world.systems.rate_states() {
+        let value = StateItemValue::Text(format!("{:?}", state.0));
+        items.push(StateItem { owner: StateOwner::Rate(group), value });
+    }
+    items
+}
+
+/// Describes the first part of the state that differs between two worlds with different hashes.
+pub(crate) fn first_difference(one: &World, other: &World) -> String {
+    let (first, second) = (state_items(one), state_items(other));
+    let missing = |items: &[StateItem], item: &StateItem| !items.contains(item);
+    let changed = first.iter().find(|item| missing(&second, item));
+    match changed.or_else(|| second.iter().find(|item| missing(&first, item))) {
+        Some(item) => item.owner.to_string(),
+        None => "an entity".to_owned(),
     }
 }
 

@@ -19,10 +19,14 @@ mod inspect;
 mod managed;
 mod manager;
 mod matching;
+mod messages;
 mod panics;
+mod parts;
 mod per_chunk;
 mod placeholder;
 mod query;
+mod relationship;
+mod replay;
 mod schedule;
 mod set;
 mod shared;
@@ -30,12 +34,14 @@ mod storage;
 mod system;
 #[cfg_attr(not(test), allow(dead_code, reason = "worlds keep their time in it"))]
 mod time;
+mod timer;
 mod version;
 mod world;
 
 #[cfg(feature = "derive")]
 pub use ancho_derive::{
-    Aspect, BufferElement, Component, Field, ManagedComponent, SharedComponent,
+    Aspect, BufferElement, Bundle, Component, Field, ManagedComponent, Message, Resource,
+    SharedComponent, States, SystemParam,
 };
 #[cfg(feature = "auto")]
 pub use ancho_derive::{bootstrap, system};
@@ -43,92 +49,131 @@ pub use batch::{Batch, BatchTargets, Linked};
 pub use buffer::{
     Buffer, BufferAccessor, BufferAccessorMut, BufferElement, DynamicBuffer, UntypedBuffer,
 };
-pub use builtin::{Disabled, LinkedEntityGroup, OmitLinkedEntityGroup, Prefab};
+pub use builtin::{Child, Disabled, LinkedEntityGroup, OmitLinkedEntityGroup, Parent, Prefab};
 pub use commands::{
-    BatchCommands, CommandError, CommandFault, CommandLog, CommandRecorder, Commands,
-    EntityCommandBuffer, PlaybackReport, UnappliedCommand,
+    BatchCommands, ChildCommands, CommandError, CommandFault, CommandLog, CommandRecorder,
+    Commands, EntityCommandBuffer, EntityCommands, PlaybackReport, UnappliedCommand,
 };
 pub use component::{
-    Component, ComponentType, Duplicate, Initial, RegisterError, RuntimeType, WriteGroup,
+    Component, ComponentType, Duplicate, Initial, Mutable, RegisterError, RuntimeType, WriteGroup,
 };
 pub use entity::Entity;
-pub use entity_map::EntityMap;
+pub use entity_map::{DetachedLink, EntityMap};
 pub use error::EntityError;
-pub use field::{EntityRemap, Field, FieldKind, FieldShape, Shape, StateHasher, VariantShape};
+pub use field::{
+    EntityRemap, Field, FieldKind, FieldShape, Scalar, Shape, StateHasher, ValueError, ValuePart,
+    ValueReader, ValueWriter, VariantShape,
+};
 pub use managed::{Managed, ManagedComponent};
 pub use manager::{
-    Archetype, ArchetypeChunk, ArchetypeChunkMut, EntityChanges, EntityManager, EntityTracker,
-    NewEntities,
+    Ancestors, Archetype, ArchetypeChunk, ArchetypeChunkMut, ChildSpawner, Descendants,
+    EntityChanges, EntityManager, EntityMut, EntityRef, EntityTracker, NewEntities, SourcesMut,
 };
+pub use messages::{JobMessages, Message, MessageIter, MessageLane, MessageSlices, MessageView};
 pub use per_chunk::PerChunk;
 pub use placeholder::Placeholders;
 pub use query::{
-    Absent, Any, Aspect, Changed, ChunkData, ChunkInJob, ChunkJob, EnabledMut, EnabledRef,
-    EntityAt, EntityJob, FilterWriteGroups, IgnoreEnabled, IncludeDisabled, IncludePrefabs,
-    IndexInQuery, Indexed, IsDisabled, JobLookup, JobLookupView, Lookup, Or, OrderChanged,
-    ParallelData, Present, Query, QueryArray, QueryChunk, QueryData, QueryDescriptor, QueryFilter,
-    QueryIter, QueryJob, QueryJobWith, QueryMask, ReadOnlyData, ReadableData, SplitParts,
-    StorageInfo, StorageInfoLookup, TrackedMut, Unchecked, With, Without,
+    Absent, Added, Any, Aspect, BufferElements, Changed, ChunkData, ChunkInJob, ChunkJob,
+    EnabledMut, EnabledRef, EntityAt, EntityJob, FilterWriteGroups, IgnoreEnabled, IncludeDisabled,
+    IncludePrefabs, IndexInQuery, Indexed, IsDisabled, JobLookup, JobLookupView, Lookup, Or,
+    OrderChanged, ParallelData, Present, Query, QueryArray, QueryChunk, QueryData, QueryDescriptor,
+    QueryFilter, QueryIter, QueryJob, QueryJobWith, QueryMask, ReadOnlyData, ReadableData, Ref,
+    SplitParts, StorageInfo, StorageInfoLookup, TrackedMut, Unchecked, With, Without,
 };
+pub use relationship::{Relationship, RelationshipTarget};
+pub use replay::assert_replays;
 pub use schedule::{
-    FixedRateCatchUp, FixedRateSimple, RateManager, RateTurn, SystemError, SystemFault, SystemId,
-    SystemResult, UpdateError, UpdateErrors, VariableRate,
+    FixedRateCatchUp, FixedRateSimple, RateManager, RateState, RateTurn, SystemError, SystemFault,
+    SystemId, SystemResult, UpdateError, UpdateErrors, VariableRate,
 };
 pub use set::{CloneSet, Columns, ComponentColumns, ComponentSet};
 pub use shared::{Shared, SharedComponent};
-pub use storage::{ArenaStats, ChunkArena, OutOfMemory};
+pub use storage::{ArenaStats, ChunkArena, OutOfMemory, RemoveCause};
 #[cfg(feature = "auto")]
 pub use system::registry::{AutoSystem, Bootstrap};
 pub use system::{
-    BeginFixedStep, BeginInitialization, BeginPresentation, BeginSimulation, BeginVariableStep,
-    BuildSystem, CommandPoint, CommandsAt, EndFixedStep, EndInitialization, EndSimulation,
-    EndVariableStep, FixedStep, Initialization, IntoSystem, LateSimulation, Local, ParamSet,
-    Presentation, Res, ResMut, Root, Simulation, Single, System, SystemBuilder, SystemData,
-    SystemGroup, SystemInfo, SystemOrder, SystemParam, UpdateAllocator, VariableStep, system_type,
+    Add, BeginFixedStep, BeginInitialization, BeginPresentation, BeginSimulation,
+    BeginVariableStep, BuildCondition, BuildOneShot, BuildSystem, CommandPoint, CommandsAt,
+    ComputedState, Condition, Despawn, DespawnOnEnter, DespawnOnExit, Disable, Enable,
+    EndFixedStep, EndInitialization, EndSimulation, EndVariableStep, Event, EventWith, Events,
+    FixedStep, In, Initialization, Insert, IntoSystem, IntoSystems, LateSimulation, LifecycleEvent,
+    Local, MessageReader, MessageWriter, NextState, OldValue, On, ParamSet, Pipe, Plugin,
+    Presentation, ReadOnlyParam, Remove, Removed, Replace, Replaced, Res, ResMut, ResourceRemoved,
+    Root, RootState, SetSettings, SettableState, Simulation, Single, Startup, State, StateSources,
+    States, SubState, System, SystemBuilder, SystemData, SystemGroup, SystemHandle, SystemInfo,
+    SystemOrder, SystemParam, SystemSet, UpdateAllocator, Value, VariableStep, any_with, every,
+    in_state, not, on_message, resource_changed, resource_exists, resource_removed, system_type,
 };
 pub use time::{Time, TimeError};
+pub use timer::{Stopwatch, Timer, TimerError};
 pub use version::Version;
 pub use world::{
-    ExclusiveEntityTransaction, NonSend, NonSendMut, SystemKind, World, WorldSettings,
+    ExclusiveEntityTransaction, NonSend, NonSendMut, Resource, SystemKind, World, WorldSettings,
 };
 
 /// Items for `ancho_bisect` and other tools of this workspace. Not part of the public API.
 #[doc(hidden)]
 pub mod __inspect {
     pub use crate::inspect::{
-        ArchetypeLayout, ChunkItem, ChunkLayout, ItemKind, JobWrites, Moment, StateLayout,
-        chunk_items, layout, panic_message, stop_recording_jobs, take_jobs, unseen_errors, watch,
+        ArchetypeLayout, ChunkItem, ChunkLayout, ItemKind, JobWrites, Moment, StateItem,
+        StateItemValue, StateLayout, StateOwner, chunk_items, layout, panic_message, state_items,
+        stop_recording_jobs, take_jobs, unseen_errors, watch,
     };
+}
+
+/// Items for `ancho_serialize`. Not part of the public API.
+#[doc(hidden)]
+pub mod __parts {
+    pub use crate::manager::PutError;
+    pub use crate::parts::{
+        ArchetypeParts, BuildError, BuiltState, ChunkParts, ClockParts, ColumnForm, ColumnLayout,
+        NewChunk, SharedSlot, SourceChunk, StateBuilder, StateParts, builtin_types, find_stable,
+        is_link_list, put_value, stable_names, value_shape, write_initial,
+    };
+    pub use crate::storage::FutureIds;
 }
 
 /// Items that generated code uses. Not part of the public API.
 #[doc(hidden)]
 pub mod __macro {
+    pub use crate::component::float_bits::{FloatBits, Floats, SameBits, SameValue};
     pub use crate::component::generic_name;
     pub use crate::component::probe::{
         CloneNone, DuplicateBytes, DuplicateClone, DuplicateNone, InitialDefault, InitialNone,
         Probe,
     };
-    pub use crate::component::{Duplicate, Initial, TypeSlot};
-    pub use crate::field::{FieldValue, VisitField, VisitNothing, field, opaque_field};
+    pub use crate::component::{
+        Duplicate, Initial, RelationshipInfo, RequireVisitor, RequiredValue, SharedValue, TypeSlot,
+    };
+    pub use crate::field::{
+        FieldType, FieldValue, OpaqueStateField, ReadField, ReadNothing, StateField, StateValue,
+        VisitField, VisitNothing, field, missing, opaque_field, opaque_state_field,
+        opaque_state_variant_field, state_field, state_variant_field, unreadable,
+    };
+    pub use crate::messages::MessageKind;
     pub use crate::query::{
         ArchetypeLookup, ArrayHeld, AspectField, ChunkField, ChunkMarks, ChunkView, ColumnData,
-        ColumnFetch, ColumnLookup, KnownGroups, LookupForm, LookupHeld, ManagedField, Need,
-        Options, ParallelField, ParallelViewField, Part, Place, PlainField, QueryArrayBatch,
+        ColumnFetch, ColumnLookup, ElementsHeld, KnownGroups, LookupForm, LookupHeld, ManagedField,
+        Need, Options, ParallelField, ParallelViewField, Part, Place, PlainField, QueryArrayBatch,
         ReadOnlyField, SharedField, Splitting,
     };
     pub use crate::schedule::{ParamConflict, SystemAccess, SystemTarget};
-    pub use crate::set::{ComponentColumn, IsComponent, IsSet, SetKind, SetValues};
+    pub use crate::set::{CloneSetFor, ComponentColumn, IsComponent, IsSet, SetKind, SetValues};
     pub use crate::shared::require_clone;
     pub use crate::storage::RowPlace;
     #[cfg(feature = "auto")]
     pub use crate::system::registry::{auto_system, bootstrap_hook, builder_of};
     pub use crate::system::{
-        ByType, CommandsAtState, CommandsState, FunctionShape, IntoSystemTarget, IntoSystems,
-        IsFunction, IsGroup, IsPoint, IsStruct, LocalState, ParamSetup, ParamState,
-        QueryParamState, SystemFunction, SystemOutput, UnsafeWorldCell,
+        And, ByType, CheckedState, CommandsAtState, CommandsState, ConditionFunction,
+        ConditionTest, CurrentState, FunctionCondition, FunctionShape, IntoOneShot, IntoPlugin,
+        IntoSystemTarget, IsCombined, IsFunction, IsGroup, IsHandle, IsOneShot, IsPipe, IsPlugin,
+        IsPoint, IsStruct, IsSystemSet, LocalState, Not, OnState, OneShotFunction, OrCondition,
+        ParamField, ParamSetup, ParamState, QueryParamState, ReaderState, RemovedState,
+        ResourceState, StateChain, StateRequest, SystemFunction, SystemOutput, TypedSystem,
+        UnreadMessages, UnreadState, UnsafeWorldCell, WriterState, missing_state,
+        require_param_field,
     };
-    pub use crate::world::Resource;
+    pub use crate::world::{EventType, ResourceKind};
     #[cfg(feature = "auto")]
     pub use inventory;
 }

@@ -12,7 +12,10 @@ use crate::component::{
     Beginning, ComponentType, Copying, Duplicate, How, Initial, SharedValue, TypeInfo, TypeSlot,
     WriteGroup, Written, drop_column, registry,
 };
-use crate::field::{EntityRemap, Field, FieldKind, Shape, StateHasher, shape_of};
+use crate::field::{
+    EntityRemap, Field, FieldKind, Shape, StateHasher, ValueError, ValueReader, ValueWriter,
+    shape_of,
+};
 
 use crate::set::{CloneSet, IsSet, SetKind, SetValues};
 use crate::storage::RowPlace;
@@ -228,6 +231,8 @@ impl<T> SetKind for Managed<T> {
 // SAFETY: the set has one type, and the methods use one offset and one value of it: a box, as in the column.
 unsafe impl<T: ManagedComponent> SetValues<IsSet> for Managed<T> {
     const COUNT: usize = 1;
+    const TRACKED: bool = T::TRACK_CHANGES;
+    const HAS_BITS: bool = T::ENABLEABLE;
     const HAS_ENTITIES: bool = T::HAS_ENTITIES;
 
     fn types(each: &mut dyn FnMut(ComponentType)) {
@@ -301,6 +306,8 @@ pub(super) fn info<T: ManagedComponent>(index: u32) -> TypeInfo {
         },
         hash: hash_boxes::<T>,
         remap: T::HAS_ENTITIES.then_some(remap_boxes::<T>),
+        write: write_boxes::<T>,
+        read: read_boxes::<T>,
         ..TypeInfo::of_wrapper::<Managed<T>, T>(index, "Managed", T::name(), Managed::<T>::SHAPE)
     }
 }
@@ -378,4 +385,38 @@ unsafe fn remap_boxes<T: ManagedComponent>(
         map.begin_value();
         T::remap(value, map);
     }
+}
+
+/// Implements `WriteColumn` for boxes of `T`.
+///
+/// # Safety
+///
+/// - the column has `count` boxes of `T`
+unsafe fn write_boxes<T: ManagedComponent>(
+    _: &'static Shape,
+    column: *const u8,
+    count: usize,
+    out: &mut dyn ValueWriter,
+) {
+    // SAFETY: the column has `count` boxes of `T`. The memory of managed components is never shared between worlds, so no other
+    // thread uses them.
+    for value in unsafe { slice::from_raw_parts(column.cast::<Box<T>>(), count) } {
+        out.element();
+        value.write_value(out);
+    }
+}
+
+/// Implements `ReadColumn` for boxes of `T`.
+///
+/// # Safety
+///
+/// - `to` has room for `count` boxes of `T`
+unsafe fn read_boxes<T: ManagedComponent>(
+    _: &'static Shape,
+    to: *mut u8,
+    count: usize,
+    from: &mut dyn ValueReader,
+) -> Result<(), ValueError> {
+    // SAFETY: `to` has room for `count` boxes.
+    unsafe { Written::try_fill(to.cast::<Box<T>>(), count, || Box::<T>::read_value(from)) }
 }

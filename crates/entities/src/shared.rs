@@ -12,8 +12,8 @@ use std::sync::Arc;
 use ancho_collections::FixedState;
 
 use crate::component::{
-    Beginning, ComponentType, Copying, Duplicate, Initial, SharedFunctions, SharedValue, TypeInfo,
-    TypeSlot, registry,
+    Beginning, ComponentType, Copying, Duplicate, Initial, Mutable, SharedFunctions, SharedValue,
+    TypeInfo, TypeSlot, registry,
 };
 use crate::field::{EntityRemap, Field, FieldKind, Shape};
 use crate::set::{CloneSet, IsSet, SetKind, SetValues};
@@ -42,6 +42,9 @@ use crate::storage::RowPlace;
 /// - `#[shared(name = "…")]`: the name of the type.
 /// - `#[shared(cleanup)]`: the component is kept when its entity is despawned. See
 ///   [`Component::CLEANUP`](crate::Component::CLEANUP).
+/// - `#[shared(float_bits)]`: the derive implements `PartialEq`, `Eq` and `Hash`, and compares floats by their bits. Without it, a
+///   type with floats has no `Eq`. `0.0` and `-0.0` are then different values, and a NaN is the same as itself. Fields are floats,
+///   types of glam, arrays, options and lists of these, and all types with `Eq` and `Hash`.
 /// - `#[shared(component)]`: the type is also a component, and `#[derive(Component)]` implements `Field`. An entity can then have
 ///   a component of the type, a shared component of it, or both.
 ///
@@ -110,10 +113,31 @@ use crate::storage::RowPlace;
 /// assert_eq!(world.chunks().count(), 1);
 /// # Ok::<(), ancho_entities::EntityError>(())
 /// ```
+///
+/// A value with floats:
+///
+/// ```
+/// use ancho_entities::{Shared, SharedComponent, World};
+///
+/// #[derive(SharedComponent, Clone, Debug)]
+/// #[shared(float_bits)]
+/// struct Flock {
+///     speed: f32,
+///     radius: [f32; 2],
+///     species: String,
+/// }
+///
+/// let geese = Flock { speed: 8.0, radius: [1.5, 4.0], species: "goose".into() };
+/// let mut world = World::new("Simulation");
+/// world.spawn_many(Shared::new(geese.clone()), 100);
+/// world.spawn_many(Shared::new(geese), 100);
+/// assert_eq!(world.chunks().count(), 1);
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a shared component",
     label = "not a shared component",
-    note = "write `#[derive(SharedComponent, PartialEq, Eq, Hash)]` on the type; wrap types of other crates in one of your own"
+    note = "write `#[derive(SharedComponent, PartialEq, Eq, Hash)]` on the type, or `#[derive(SharedComponent)]` and \
+            `#[shared(float_bits)]` if it has floats; wrap types of other crates in one of your own"
 )]
 #[doc(alias = "ISharedComponentData")]
 pub trait SharedComponent: Field + Eq + Hash + Send + Sync + Sized + 'static {
@@ -238,6 +262,10 @@ impl<T: fmt::Debug> fmt::Debug for Shared<T> {
     }
 }
 
+// `&mut Shared<T>` is refused because it is not query data, and that message names the remedy.
+#[diagnostic::do_not_recommend]
+impl<T: SharedComponent> Mutable for Shared<T> {}
+
 impl<T: SharedComponent> Shared<T> {
     /// Converts a type-erased value to its type.
     pub(crate) fn of_erased(value: SharedValue) -> Self {
@@ -352,6 +380,8 @@ fn info<T: SharedComponent>(index: u32) -> TypeInfo {
             equal: |left, right| typed::<T>(left) == typed::<T>(right),
             shape: T::SHAPE,
             feed: |value, state| typed::<T>(value).hash_state(state),
+            write: |value, out| typed::<T>(value).write_value(out),
+            read: |from| T::read_value(from).map(|value| Shared::new(value).into_erased()),
             // `initial` is called again, because the function cannot be stored without its type.
             default: has_default.then_some(|| match Shared::<T>::initial() {
                 Some(value) => value.into_erased(),

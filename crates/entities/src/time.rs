@@ -25,13 +25,14 @@ use crate::debug_as_display::debug_as_display;
 pub struct Time {
     elapsed: f64,
     delta: f64,
+    unscaled_delta: f64,
     frame: u64,
 }
 
 impl Time {
     /// Creates a time `elapsed` seconds after the start, in an update of `delta` seconds.
     pub const fn new(elapsed: f64, delta: f64) -> Self {
-        Self { elapsed, delta, frame: 0 }
+        Self { elapsed, delta, unscaled_delta: delta, frame: 0 }
     }
 
     /// Returns the same time with another frame number.
@@ -69,6 +70,29 @@ impl Time {
     #[inline]
     pub const fn delta_f64(&self) -> f64 {
         self.delta
+    }
+
+    /// Returns the seconds that were passed to [`update`](crate::World::update), regardless of the
+    /// [time scale](crate::World::set_time_scale), of [pauses](crate::World::pause) and of the
+    /// [maximum](crate::World::set_maximum_delta).
+    ///
+    /// In the steps of a group with a rate, it is the step. It is not part of the [state hash](crate::World::state_hash), so the
+    /// simulation must not depend on it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::World;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.set_time_scale(0.5)?;
+    /// world.update(0.25);
+    /// assert_eq!((world.time().delta(), world.time().unscaled_delta()), (0.125, 0.25));
+    /// # Ok::<(), ancho_entities::TimeError>(())
+    /// ```
+    #[inline]
+    pub const fn unscaled_delta(&self) -> f64 {
+        self.unscaled_delta
     }
 
     /// Returns the seconds since the start, including this update.
@@ -153,6 +177,11 @@ pub enum TimeError {
         /// The rejected maximum.
         seconds: f64,
     },
+    /// A0120: the time scale is negative, infinite or NaN.
+    Scale {
+        /// The rejected scale.
+        scale: f64,
+    },
     /// A0122: no earlier time was pushed.
     NothingPushed,
     /// A0121: the time step of a group is not positive and finite.
@@ -182,6 +211,10 @@ impl fmt::Display for TimeError {
                 f,
                 "A0120: the maximum delta time cannot be {seconds} seconds; pass a number above zero"
             ),
+            Self::Scale { scale } => write!(
+                f,
+                "A0120: the time scale cannot be {scale}; pass a finite number, zero or above, or call `pause`"
+            ),
             Self::Timestep { seconds } => write!(
                 f,
                 "A0121: the time step of a group cannot be {seconds} seconds; pass a finite number above zero"
@@ -210,6 +243,21 @@ pub(crate) struct TimeStack {
     /// The number of times that were pushed outside of the running system. The system cannot pop them.
     floor: usize,
     maximum_delta: f64,
+    scale: f64,
+    /// Set if the next update is paused.
+    is_paused: bool,
+    /// Set if the current update is paused.
+    stands_still: bool,
+}
+
+/// The part of a world's time that is state.
+pub(crate) struct TimeState {
+    pub(crate) elapsed: f64,
+    pub(crate) delta: f64,
+    pub(crate) frame: u64,
+    pub(crate) scale: f64,
+    pub(crate) maximum_delta: f64,
+    pub(crate) is_paused: bool,
 }
 
 /// The depth of the stack when a system started to run, and the previous floor.
@@ -224,8 +272,93 @@ pub(crate) struct Floors {
 impl TimeStack {
     /// Creates the time of a world that was never updated.
     pub(crate) fn new() -> Self {
-        let (current, maximum_delta) = (Time::default(), f64::INFINITY);
-        Self { current, pushed: Vec::new(), floor: 0, maximum_delta }
+        Self {
+            current: Time::default(),
+            pushed: Vec::new(),
+            floor: 0,
+            maximum_delta: f64::INFINITY,
+            scale: 1.0,
+            is_paused: false,
+            stands_still: false,
+        }
+    }
+
+    /// Returns the time of a fork, or `None` while a time is pushed.
+    pub(crate) fn fork(&self) -> Option<Self> {
+        self.pushed.is_empty().then(|| Self { floor: 0, ..self.clone() })
+    }
+
+    /// Replaces the time of the world by that of another world. Pushed times stay until they are popped.
+    pub(crate) fn replace(&mut self, source: &Self) {
+        let theirs = *source.pushed.first().unwrap_or(&source.current);
+        *self.pushed.first_mut().unwrap_or(&mut self.current) = theirs;
+        self.maximum_delta = source.maximum_delta;
+        self.scale = source.scale;
+        self.is_paused = source.is_paused;
+        self.stands_still = source.stands_still;
+    }
+
+    /// Returns the part that is hashed.
+    pub(crate) fn state(&self) -> TimeState {
+        let time = self.pushed.first().unwrap_or(&self.current);
+        TimeState {
+            elapsed: time.elapsed,
+            delta: time.delta,
+            frame: time.frame,
+            scale: self.scale,
+            maximum_delta: self.maximum_delta,
+            is_paused: self.is_paused,
+        }
+    }
+    /// Returns the state as numbers, for files: elapsed, delta, unscaled delta, scale and maximum delta, then the frame, then
+    /// whether the time is paused and stands still.
+    pub(crate) fn to_numbers(&self) -> ([f64; 5], u64, [bool; 2]) {
+        let Time { elapsed, delta, unscaled_delta, frame } =
+            *self.pushed.first().unwrap_or(&self.current);
+        let numbers = [elapsed, delta, unscaled_delta, self.scale, self.maximum_delta];
+        (numbers, frame, [self.is_paused, self.stands_still])
+    }
+
+    /// Creates a time from the result of [`to_numbers`](Self::to_numbers).
+    pub(crate) fn from_numbers(
+        numbers: [f64; 5],
+        frame: u64,
+        [is_paused, stands_still]: [bool; 2],
+    ) -> Result<Self, TimeError> {
+        let [elapsed, delta, unscaled_delta, scale, maximum_delta] = numbers;
+        let mut time = Self::new();
+        check_delta(unscaled_delta)?;
+        time.set(Time { elapsed, delta, unscaled_delta, frame })?;
+        time.set_scale(scale)?;
+        time.set_maximum_delta(maximum_delta)?;
+        (time.is_paused, time.stands_still) = (is_paused, stands_still);
+        Ok(time)
+    }
+
+    pub(crate) fn scale(&self) -> f64 {
+        self.scale
+    }
+
+    pub(crate) fn set_scale(&mut self, scale: f64) -> Result<(), TimeError> {
+        if !(scale.is_finite() && scale >= 0.0) {
+            return Err(TimeError::Scale { scale });
+        }
+        self.scale = scale;
+        Ok(())
+    }
+
+    pub(crate) fn is_paused(&self) -> bool {
+        self.is_paused
+    }
+
+    pub(crate) fn set_paused(&mut self, is_paused: bool) {
+        self.is_paused = is_paused;
+    }
+
+    /// Tests whether the current update is paused.
+    #[inline]
+    pub(crate) fn stands_still(&self) -> bool {
+        self.stands_still
     }
 
     /// Returns the current time.
@@ -248,15 +381,17 @@ impl TimeStack {
         Ok(())
     }
 
-    /// Starts the next update, with a duration of `delta` seconds, limited to the maximum.
+    /// Starts the next update, with a duration of `unscaled_delta` seconds, multiplied by the scale and limited to the maximum.
     ///
     /// If a time was pushed, the pushed time advances.
-    pub(crate) fn advance(&mut self, delta: f64) -> Result<Time, TimeError> {
-        check_delta(delta)?;
-        let delta = delta.min(self.maximum_delta);
+    pub(crate) fn advance(&mut self, unscaled_delta: f64) -> Result<Time, TimeError> {
+        check_delta(unscaled_delta)?;
+        let scale = if self.is_paused { 0.0 } else { self.scale };
+        let delta = (unscaled_delta * scale).min(self.maximum_delta);
         let elapsed = self.current.elapsed + delta;
         let frame = self.current.frame.wrapping_add(1);
-        self.set(Time { elapsed, delta, frame })?;
+        self.set(Time { elapsed, delta, unscaled_delta, frame })?;
+        self.stands_still = self.is_paused;
         Ok(self.current)
     }
 

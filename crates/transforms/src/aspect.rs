@@ -1,9 +1,9 @@
 //! Query data for entities with a `LocalTransform`.
 
-use ancho_entities::{Aspect, Entity};
+use ancho_entities::{Aspect, Entity, Parent};
 use glam::{Quat, Vec3};
 
-use crate::components::{LocalToWorld, Parent};
+use crate::components::LocalToWorld;
 use crate::compose::is_finite;
 use crate::local_transform::LocalTransform;
 

@@ -1,7 +1,7 @@
 //! Components of transforms: inputs that programs write, outputs that the systems write, and links between entities.
 
 use ancho_burst::math::{affine3a, quat};
-use ancho_entities::{BufferElement, Component, Entity};
+use ancho_entities::{Component, Entity};
 use glam::{Affine3A, Mat3, Mat4, Quat, Vec3, Vec4};
 
 use crate::compose::identity_if_zero;
@@ -107,7 +107,7 @@ pub struct PostTransformMatrix(pub Mat4);
 /// matrix. Programs only read this component, because the systems may overwrite it. To write it yourself, add a component of its
 /// [write group](ancho_entities::Component::WRITE_GROUPS) or a [`CustomLocalToWorld`].
 ///
-/// An entity with a `LocalToWorld`, and neither a [`Parent`] nor inputs, never moves. An entity with a parent and no inputs has the
+/// An entity with a `LocalToWorld`, and neither a [`Parent`](crate::Parent) nor inputs, never moves. An entity with a parent and no inputs has the
 /// matrix of the parent.
 ///
 /// # Examples
@@ -238,79 +238,14 @@ pub struct LocalToParent(pub Mat4);
 #[component(name = "ancho::CustomLocalToWorld")]
 pub struct CustomLocalToWorld(pub Mat4);
 
-/// The parent of an entity. The position, rotation and scale of the entity are relative to its parent.
-///
-/// A program builds a hierarchy by adding, writing and removing this component. The next update applies the change, and updates the
-/// [`Child`] buffers of parents:
-///
-/// - If the parent does not exist, the component is removed.
-/// - If the parent is despawned, the children lose the component. From then on their position, rotation and scale are relative to
-///   the world. Children in the [`LinkedEntityGroup`](ancho_entities::LinkedEntityGroup) of the parent are despawned with it.
-/// - If the parent moves to another world without its children, the children lose the component. In the other world, the parent has
-///   no children. A child that moves without its parent loses the component as well.
-/// - If the parent would be its own ancestor, the update reports an error (A0140) that names the entities. The entity that closes
-///   the cycle keeps its old parent, or none. If several entities of a cycle have new parents, the last one in the order of the
-///   world closes it.
-/// - If the child or the parent is [`Disabled`](ancho_entities::Disabled), the branch below it is inactive and keeps its matrices
-///   until it is enabled.
-/// - If the parent is a [`Prefab`](ancho_entities::Prefab), the branch below it is inactive. The update reports a child that is not
-///   a prefab itself (A0170), and a prefab that no [`LinkedEntityGroup`](ancho_entities::LinkedEntityGroup) of an ancestor lists
-///   (A0171). [`spawn_prefab`](crate::spawn_prefab) builds such a tree in one call.
-///
-/// # Examples
-///
-/// ```
-/// use ancho_entities::World;
-/// use ancho_transforms::{AddTransforms, Child, LocalToWorld, Parent, Position};
-/// use glam::Vec3;
-///
-/// let mut world = World::new("Simulation");
-/// world.add_transforms();
-/// let ship = world.spawn(Position(Vec3::X));
-/// let gun = world.spawn((Position(Vec3::Y), Parent(ship)));
-/// world.update(0.1);
-/// assert_eq!(world.get::<LocalToWorld>(gun)?.position(), Vec3::new(1.0, 1.0, 0.0));
-/// assert_eq!(world.buffer::<Child>(ship)?, [Child(gun)]);
-/// # Ok::<(), ancho_entities::EntityError>(())
-/// ```
-#[derive(Component, Clone, Copy, Debug, PartialEq, Eq)]
-#[component(name = "ancho::Parent")]
-#[doc(alias = "ChildOf")]
-pub struct Parent(pub Entity);
-
-/// Element of the buffer of children, which the systems add to each parent.
-///
-/// Children are in the order in which they were attached. Children that were attached in the same update are in the order of the
-/// world. The buffer of a despawned parent remains until the next update. See [`Parent`] for an example.
-///
-/// Programs only read the buffer. If a program removes a child from it, the update reports an error (A0146) when that child leaves
-/// its parent. Until then, the child is placed relative to its [`Parent`]. If a program removes the whole buffer, the next update
-/// restores it.
-#[derive(BufferElement, Clone, Copy, Debug, PartialEq, Eq)]
-#[buffer(name = "ancho::Child", inline = 0, cleanup)]
-#[doc(alias = "Children")]
-pub struct Child(pub Entity);
-
-/// The parent whose [`Child`] buffer lists the entity. The systems compare it with [`Parent`] to find changes.
-///
-/// It is [null](Entity::NULL) while no buffer lists the entity. On a despawned entity it remains until the next update.
-#[derive(Component, Clone, Copy, Debug, PartialEq, Eq)]
-#[component(name = "ancho::PreviousParent", cleanup)]
-pub struct PreviousParent(pub(crate) Entity);
-
-impl PreviousParent {
-    /// Returns the parent, or null if no buffer lists the entity.
-    pub fn get(self) -> Entity {
-        self.0
-    }
-}
-
 /// Request to attach a child to a parent. Add this component to a separate entity: the next update applies the request and despawns
 /// that entity.
 ///
-/// The child gets a [`Parent`], [`Attached`] and [`LocalToParent`], and leaves its old parent. To detach the child, remove
-/// [`Attached`]: the next update removes the other two components, and the child is relative to the world. Adding and removing
-/// [`Parent`] directly has the same effect, without a request.
+/// The child gets a [`Parent`](crate::Parent), [`Attached`] and [`LocalToParent`], and leaves its old parent. To detach the child,
+/// remove [`Attached`]: the next update removes the other two components, and the child is relative to the world. Adding and
+/// removing [`Parent`](crate::Parent) directly places the child in the same way, without a request.
+///
+/// The update reports a request that would make the child its own ancestor (A0140) or its own parent (A0210), and changes nothing.
 ///
 /// # Examples
 ///

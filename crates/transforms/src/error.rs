@@ -10,15 +10,6 @@ use glam::Mat4;
 #[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub enum TransformError {
-    /// A0140: entities are their own ancestors. The entity that closes the cycle keeps its old parent, or none, when an update
-    /// finds the cycle.
-    Cycle {
-        /// The entities of the cycle. Each is followed by its parent, and the last by the first.
-        entities: Vec<Entity>,
-        /// The entity whose new [`Parent`](crate::Parent) the update has undone, which is the first in `entities`. `None` outside
-        /// of updates.
-        undone: Option<Entity>,
-    },
     /// A0141: an input of an entity is infinite, not a number, or so large that sums overflow. The entity keeps its matrix. If the
     /// program writes the matrix of the entity itself, the entities below it keep their matrices.
     NotFinite {
@@ -54,30 +45,24 @@ pub enum TransformError {
         /// The entity that does not exist.
         missing: Entity,
     },
-    /// A0146: an entity is not in the [`Child`](crate::Child) buffer of the parent that it leaves. It leaves the parent anyway.
-    NotInParent {
-        /// The child.
-        child: Entity,
-        /// The parent that the child leaves.
-        parent: Entity,
-    },
     /// A0170: the [`Parent`](crate::Parent) of an entity is a [`Prefab`](ancho_entities::Prefab), but the entity is not. The
-    /// entity stays without a parent until the tag of the prefab is removed.
+    /// entity keeps its matrix until the tag of the prefab is removed.
     ChildOfPrefab {
         /// The child, which is not a prefab.
         child: Entity,
         /// The prefab.
         prefab: Entity,
     },
-    /// A0171: a [`Prefab`](ancho_entities::Prefab) has a prefab as its [`Parent`](crate::Parent), but no
-    /// [`LinkedEntityGroup`](ancho_entities::LinkedEntityGroup) of an ancestor lists it. Instances of the parent lack the child.
+    /// A0171: a [`Prefab`](ancho_entities::Prefab) is below a prefab with a
+    /// [`LinkedEntityGroup`](ancho_entities::LinkedEntityGroup), but no group of an ancestor lists it. The groups of instances do not
+    /// list its copy.
     NotInPrefab {
         /// The child, which is a prefab.
         child: Entity,
-        /// The root of the prefab tree.
+        /// The ancestor with the group, the nearest to the root of the tree.
         root: Entity,
     },
-    /// An entity does not exist, or memory ran out.
+    /// An entity does not exist, a request to attach was refused (A0140, A0210), or memory ran out.
     Entities(EntityError),
 }
 
@@ -90,27 +75,6 @@ impl From<EntityError> for TransformError {
 impl fmt::Display for TransformError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Cycle { entities, undone } => {
-                write!(f, "A0140: cycle of parents: ")?;
-                for entity in entities {
-                    write!(f, "{entity} -> ")?;
-                }
-                match entities.first() {
-                    Some(first) => write!(f, "{first}")?,
-                    None => write!(f, "an entity is its own ancestor")?,
-                }
-                match undone {
-                    Some(undone) => write!(
-                        f,
-                        "; {undone} keeps its previous parent, if any, and the others keep theirs: set the `Parent` of \
-                         {undone} to an entity outside the cycle"
-                    ),
-                    None => write!(
-                        f,
-                        "; set the `Parent` of one of them to an entity outside the cycle"
-                    ),
-                }
-            }
             Self::NotFinite { entity, count } => {
                 write!(f, "A0141: the transform of {entity}")?;
                 if *count > 1 {
@@ -147,11 +111,6 @@ impl fmt::Display for TransformError {
                 "A0145: {child} cannot be attached to {parent}, because {missing} does not exist; the request was \
                  despawned: look for the code that despawned the entity before the transforms were updated"
             ),
-            Self::NotInParent { child, parent } => write!(
-                f,
-                "A0146: {child} leaves its parent {parent}, but is not in its `Child` buffer; the child was detached: \
-                 write only `Parent`, and leave `Child` buffers to the systems"
-            ),
             Self::ChildOfPrefab { child, prefab } => write!(
                 f,
                 "A0170: the `Parent` of {child} is the prefab {prefab}, but {child} is not a prefab; build the tree with \
@@ -160,7 +119,8 @@ impl fmt::Display for TransformError {
             Self::NotInPrefab { child, root } => write!(
                 f,
                 "A0171: the prefab {child} is below the prefab {root}, but the `LinkedEntityGroup` of {root} does not list \
-                 it, so instances of {root} lack it; build the tree with `spawn_prefab`, which lists every entity of the tree"
+                 it, so the groups of instances lack its copy; build the tree with `spawn_prefab`, which lists every \
+                 entity of the tree, or remove the group"
             ),
             Self::Entities(error) => error.fmt(f),
         }

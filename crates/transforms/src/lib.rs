@@ -15,10 +15,11 @@ mod systems;
 mod tree;
 mod update;
 
+pub use ancho_entities::{Child, Parent};
 pub use aspect::{TransformAspect, TransformView};
 pub use components::{
-    Attach, Attached, Child, CustomLocalToWorld, Frozen, FrozenPending, LocalToParent,
-    LocalToWorld, Parent, Position, PostTransformMatrix, PreviousParent, Rotation, Scale, Static,
+    Attach, Attached, CustomLocalToWorld, Frozen, FrozenPending, LocalToParent, LocalToWorld,
+    Position, PostTransformMatrix, Rotation, Scale, Static,
 };
 pub use error::{TransformError, TransformErrors};
 pub use local_transform::{LocalTransform, look_rotation};

@@ -2,15 +2,14 @@
 
 use ancho_burst::math::affine3a;
 use ancho_entities::{
-    Any, Entity, EntityError, FilterWriteGroups, IncludeDisabled, IncludePrefabs, QueryDescriptor,
-    With, Without, World,
+    Any, Entity, EntityError, FilterWriteGroups, IncludeDisabled, IncludePrefabs, Parent,
+    QueryDescriptor, With, Without, World,
 };
 use glam::{Affine3A, Mat4};
 
-use crate::components::{CustomLocalToWorld, Frozen, LocalToWorld, Parent};
+use crate::components::{CustomLocalToWorld, Frozen, LocalToWorld};
 use crate::compose::{InputData, Inputs, LocalInputs, is_finite};
 use crate::error::TransformError;
-use crate::links::is_missing;
 
 /// Computes the current world matrix of an entity: the matrix that the next update would write.
 ///
@@ -21,7 +20,7 @@ use crate::links::is_missing;
 /// - An update freezes a [`FrozenPending`](crate::FrozenPending) entity at its last matrix, even if its inputs have changed since.
 /// - An update applies each [`Attach`](crate::Attach), and detaches children without [`Attached`](crate::Attached). This function
 ///   ignores both.
-/// - An update adds a matrix to a parent without one, and undoes cycles. This function returns an error in both cases.
+/// - An update adds a matrix to a parent without one. This function returns an error.
 ///
 /// Use this function for single entities. Reading [`LocalToWorld`] is cheaper, and has the same result if nothing has moved since
 /// the last update. This is Unity's `ComputeWorldTransformMatrix`.
@@ -29,7 +28,6 @@ use crate::links::is_missing;
 /// # Errors
 ///
 /// - an [`EntityError`](ancho_entities::EntityError) if the entity does not exist, or has only cleanup components left
-/// - A0140 if the entity is its own ancestor
 /// - A0141 if the matrix of the entity or of an ancestor is not finite
 /// - A0142 if the entity or an ancestor has no transform
 ///
@@ -57,7 +55,6 @@ pub fn world_transform(world: &World, entity: Entity) -> Result<LocalToWorld, Tr
     check_exists(world, entity)?;
     let mut branch = Vec::new();
     let mut at = entity;
-    let max_depth = world.entity_count();
     let mut matrix = loop {
         match step(world, at) {
             Step::World(matrix) => break matrix,
@@ -68,9 +65,6 @@ pub fn world_transform(world: &World, entity: Entity) -> Result<LocalToWorld, Tr
             Step::Unplaced => {
                 return Err(TransformError::NotPlaced { entity, ancestor: at });
             }
-        }
-        if branch.len() > max_depth {
-            return Err(cycle_at(world, at));
         }
     };
     let mut are_all_finite = is_finite(&matrix);
@@ -128,17 +122,11 @@ fn step(world: &World, entity: Entity) -> Step {
         post: post.map(std::slice::from_ref),
     };
     let is_placed = position.is_some() || rotation.is_some() || scale.is_some() || local.is_some();
-    match parent_of(world, entity) {
+    match world.target::<Parent>(entity) {
         Some(parent) => Step::Relative(inputs.get(0), parent),
         None if is_placed => Step::World(inputs.get(0)),
         None => Step::Unplaced,
     }
-}
-
-/// Returns the parent of an entity, if it exists.
-fn parent_of(world: &World, entity: Entity) -> Option<Entity> {
-    let parent = world.get::<Parent>(entity).ok()?.0;
-    (!is_missing(world, parent)).then_some(parent)
 }
 
 /// Tests whether the systems write the matrix of an entity. The entity has to have one.
@@ -151,13 +139,6 @@ fn is_computed(world: &World, entity: Entity) -> bool {
         || QueryDescriptor::of::<Data, All<Child>>().query(world).matches(entity)
 }
 
-/// Returns the error for the cycle of an entity.
-fn cycle_at(world: &World, entity: Entity) -> TransformError {
-    let next = |&at: &Entity| parent_of(world, at).filter(|&parent| parent != entity);
-    let entities = std::iter::successors(Some(entity), next).collect();
-    TransformError::Cycle { entities, undone: None }
-}
-
 /// Returns the number of ancestors of an entity. It is zero for an entity without a parent.
 ///
 /// To test for children, use the [`Child`](crate::Child) buffer. Unity's former `Depth` was a shared component, so each level had
@@ -165,8 +146,7 @@ fn cycle_at(world: &World, entity: Entity) -> TransformError {
 ///
 /// # Errors
 ///
-/// Returns an error if the entity does not exist or has only cleanup components left. Returns A0140 if the entity is its own
-/// ancestor.
+/// Returns an error if the entity does not exist or has only cleanup components left.
 ///
 /// # Complexity
 ///
@@ -187,16 +167,7 @@ fn cycle_at(world: &World, entity: Entity) -> TransformError {
 /// ```
 pub fn depth_of(world: &World, entity: Entity) -> Result<usize, TransformError> {
     check_exists(world, entity)?;
-    let max_depth = world.entity_count();
-    let mut depth = 0;
-    let mut at = entity;
-    while let Some(parent) = parent_of(world, at) {
-        (at, depth) = (parent, depth + 1);
-        if depth > max_depth {
-            return Err(cycle_at(world, at));
-        }
-    }
-    Ok(depth)
+    Ok(world.ancestors::<Parent>(entity)?.count())
 }
 
 /// Converts a world matrix to a matrix relative to a parent.

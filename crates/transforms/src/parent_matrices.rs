@@ -7,11 +7,11 @@
 use std::cell::Cell;
 use std::sync::{Mutex, PoisonError};
 
-use ancho_entities::{Buffer, ChunkData, Entity, With, Without, World};
+use ancho_entities::{Buffer, Child, ChunkData, Entity, With, Without, World};
 use ancho_jobs::JobScheduler;
 use glam::Affine3A;
 
-use crate::components::{Child, CustomLocalToWorld, LocalToWorld};
+use crate::components::{CustomLocalToWorld, LocalToWorld};
 use crate::compose::{InputData, Inputs, NonFiniteEntities, is_finite};
 use crate::hierarchy::{Hierarchy, MAX_PARTS, NONE, NodeMatrices, Nodes, Shape, Stage};
 use crate::scratch::bits;
@@ -87,7 +87,7 @@ fn list_chunks<'w>(
             (false, None, None) => NodeInputs::Nothing,
         };
     };
-    // Parents have a buffer of children, unless other code has removed it.
+    // Most nodes are leaves, whose chunks have no places.
     world.query_filtered::<Data, With<Buffer<Child>>>().for_each_chunk_inner(&mut list);
     if left.get() > 0 {
         world

@@ -7,14 +7,12 @@
 use std::sync::Arc;
 
 use ancho_entities::{
-    Any, Buffer, Changed, Entity, EntityError, FilterWriteGroups, OrderChanged, QueryFilter,
-    Version, Without, World,
+    Any, Buffer, Changed, Child, Entity, EntityError, FilterWriteGroups, OrderChanged, Parent,
+    QueryFilter, Version, Without, World,
 };
 use glam::{Affine3A, Mat4};
 
-use crate::components::{
-    Child, CustomLocalToWorld, Frozen, LocalToParent, LocalToWorld, Parent, PreviousParent,
-};
+use crate::components::{CustomLocalToWorld, Frozen, LocalToParent, LocalToWorld};
 use crate::compose::{
     AllInputs, InputData, Inputs, LocalInputs, LocalVisitor, NonFiniteEntities, is_finite,
 };
@@ -209,10 +207,7 @@ impl Rows<'_> {
 }
 
 /// Entities without parent and children whose matrices are composed from their own inputs.
-type Flat = (
-    Any<LocalInputs>,
-    Without<(Parent, PreviousParent, Buffer<Child>, Frozen, CustomLocalToWorld)>,
-);
+type Flat = (Any<LocalInputs>, Without<(Parent, Buffer<Child>, Frozen, CustomLocalToWorld)>);
 
 /// Writes the matrices of entities without parent and children that have changed since a version.
 pub(crate) fn update_flat(

@@ -30,8 +30,7 @@ use crate::update::{self, with_state};
 /// world.sort_systems().unwrap();
 /// ```
 ///
-/// Both systems run in every frame. Unity's systems run only if their queries match, and so do not detect that the last parent was
-/// removed. In a world without transforms, the systems only visit archetypes.
+/// Both systems run in every frame. In a world without transforms, the systems only visit archetypes.
 #[derive(Clone, Copy, Debug, Default)]
 #[doc(alias = "TransformSystemGroup")]
 #[doc(alias = "TransformSystems")]
@@ -43,7 +42,9 @@ impl SystemGroup for TransformGroup {
     }
 }
 
-/// System that updates [`Child`](crate::Child) buffers after changes of [`Parent`](crate::Parent).
+/// System that applies requests to [attach](crate::Attach), adds missing matrices, and checks trees of prefabs.
+///
+/// The world itself updates [`Child`](crate::Child) buffers, together with each change of a [`Parent`](crate::Parent).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ParentSystem;
 
@@ -138,10 +139,9 @@ impl AddTransforms for World {
 ///
 /// # Errors
 ///
-/// - A0140 for cycles of parents
+/// - A0140 and A0210 for an [`Attach`](crate::Attach) that would make an entity its own ancestor or parent
 /// - A0141 for matrices that are not finite
 /// - A0145 for an [`Attach`](crate::Attach) that refers to a missing entity
-/// - A0146 for a child that is not in the buffer of the parent that it leaves
 /// - A0170 and A0171 for prefab trees that are incomplete
 /// - an [`EntityError`](ancho_entities::EntityError) if memory ran out
 ///

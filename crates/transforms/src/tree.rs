@@ -2,18 +2,15 @@
 
 use std::fmt;
 
-use ancho_entities::{Buffer, ComponentSet, Entity, LinkedEntityGroup, Prefab, World};
-
-use crate::components::Parent;
+use ancho_entities::{Buffer, ComponentSet, Entity, LinkedEntityGroup, Parent, Prefab, World};
 
 /// Spawns a prefab with its descendants: a tree that [`instantiate`](ancho_entities::EntityManager::instantiate) copies as a whole.
 ///
 /// Each entity of the tree gets a [`Prefab`] tag, and each descendant a [`Parent`]. If there are descendants, the root gets a
-/// [`LinkedEntityGroup`] that lists all entities of the tree. Despawning an instance therefore despawns its descendants. Returns the
-/// root. Use [`spawn_tree`] for a tree that is not a prefab.
+/// [`LinkedEntityGroup`] that lists all entities of the tree. Despawning an instance despawns its descendants. Returns the root. Use [`spawn_tree`] for a tree that is not a prefab.
 ///
 /// A prefab tree that was built by hand is checked by the [systems](crate::TransformGroup): they report children without the tag
-/// (A0170), and children that no group lists (A0171).
+/// (A0170), and children that the group above them does not list (A0171).
 ///
 /// # Panics
 ///
@@ -42,7 +39,7 @@ use crate::components::Parent;
 /// assert_eq!(world.get::<LocalToWorld>(barrel)?.position(), Vec3::ONE);
 ///
 /// world.despawn(second)?;
-/// assert!(!world.exists(barrel) || world.is_cleanup_only(barrel));
+/// assert!(!world.exists(barrel));
 /// # Ok::<(), ancho_entities::EntityError>(())
 /// ```
 #[doc(alias = "with_children")]
@@ -60,7 +57,7 @@ pub fn spawn_prefab<S: ComponentSet>(
 /// Spawns an entity with its descendants.
 ///
 /// Each descendant gets a [`Parent`]. If there are descendants, the root gets a [`LinkedEntityGroup`] that lists all entities of the
-/// tree. Despawning, disabling or instantiating the root therefore applies to the whole tree. Returns the root. Use [`spawn_prefab`]
+/// tree. Despawning, disabling or instantiating the root applies to the whole tree. Returns the root. Use [`spawn_prefab`]
 /// for a tree that serves as a template.
 ///
 /// # Panics

@@ -3,16 +3,15 @@
 use std::sync::Arc;
 
 use ancho_entities::{
-    Any, Buffer, Entity, EntityError, QueryDescriptor, QueryFilter, Version, With, Without, World,
+    Any, Buffer, Child, Entity, EntityError, Parent, QueryDescriptor, QueryFilter, Version, With,
+    Without, World,
 };
 
-use crate::components::{
-    Child, CustomLocalToWorld, Frozen, FrozenPending, LocalToWorld, Parent, PreviousParent, Static,
-};
+use crate::components::{CustomLocalToWorld, Frozen, FrozenPending, LocalToWorld, Static};
 use crate::compose::{LocalInputs, NonFiniteEntities};
 use crate::error::{TransformError, TransformErrors};
 use crate::hierarchy::{Hierarchy, LostMatrix, NodeMatrices};
-use crate::links::{Links, is_inactive, is_missing};
+use crate::links::{Links, is_inactive};
 use crate::propagate::{self, PropagateScratch};
 use crate::scratch::EntityMarks;
 
@@ -122,12 +121,9 @@ fn update_all(
     add_matrices(world)?;
     let State { matrices_version, links, cache, scratch, .. } = state;
     freeze(world, links, cache)?;
-    if links.changed || cache.hierarchy.is_outdated(world, *matrices_version) {
-        let is_rewritten = links.is_rewritten || !links.changed;
+    if cache.hierarchy.is_outdated(world, *matrices_version) {
         let NodeCache { hierarchy, matrices } = Arc::make_mut(cache);
-        hierarchy.refresh(world, matrices, *matrices_version, is_rewritten);
-        links.changed = false;
-        links.is_rewritten = false;
+        hierarchy.refresh(world, matrices, *matrices_version);
     }
     propagate::update(world, cache, scratch, *matrices_version, non_finite)?;
     propagate::update_flat(world, *matrices_version, non_finite)
@@ -137,17 +133,13 @@ fn update_all(
 pub(crate) fn add_matrices(world: &mut World) -> Result<(), EntityError> {
     type Lacking = (Any<LocalInputs>, Without<(LocalToWorld, CustomLocalToWorld)>);
     type Below = (With<Parent>, Without<(LocalToWorld, CustomLocalToWorld)>);
+    type Above = (With<Buffer<Child>>, Without<(LocalToWorld, CustomLocalToWorld)>);
     let lacking = world.batch(QueryDescriptor::of::<(), Lacking>());
     lacking.add(LocalToWorld::IDENTITY).map_err(|rejected| rejected.error)?;
     let below = world.batch(QueryDescriptor::of::<(), Below>());
     below.add(LocalToWorld::IDENTITY).map_err(|rejected| rejected.error)?;
-    // Despawned parents have no matrix either.
-    type Bare = (With<Buffer<Child>>, Without<(LocalToWorld, CustomLocalToWorld)>);
-    let bare = world.query_filtered::<Entity, Bare>();
-    let lost: Vec<Entity> = bare.iter().filter(|&parent| !world.is_cleanup_only(parent)).collect();
-    for parent in lost {
-        world.add(parent, LocalToWorld::IDENTITY).map_err(|rejected| rejected.error)?;
-    }
+    let above = world.batch(QueryDescriptor::of::<(), Above>());
+    above.add(LocalToWorld::IDENTITY).map_err(|rejected| rejected.error)?;
     Ok(())
 }
 
@@ -234,40 +226,27 @@ struct ActivityCache<'a> {
 impl ActivityCache<'_> {
     /// Tests whether an entity or one of its ancestors is inactive.
     fn is_inactive_branch(&mut self, world: &World, entity: Entity) -> bool {
-        let walk = self.marks.new_mark();
         let mut at = entity;
-        let is_inactive_branch = loop {
-            if is_missing(world, at)
-                || is_inactive(world, at)
-                || self.marks.has_mark(at, self.inactive)
-            {
-                break true;
+        let (is_inactive_branch, end) = loop {
+            if self.marks.has_mark(at, self.inactive) || is_inactive(world, at) {
+                break (true, at);
             }
             if self.marks.has_mark(at, self.active) {
-                break false;
+                break (false, at);
             }
-            // A cycle has no root.
-            if self.marks.mark(at, walk) == walk {
-                break true;
-            }
-            match (parent_of(world, at), world.get::<PreviousParent>(at)) {
-                (None, _) => break false,
-                // The links do not include the new parent yet, or the entity waits for that parent.
-                (Some(parent), Ok(previous)) if previous.0 != parent => break true,
-                (Some(_), Err(_)) => break true,
-                (Some(parent), Ok(_)) => at = parent,
+            match world.target::<Parent>(at) {
+                Some(parent) => at = parent,
+                None => break (false, at),
             }
         };
         let mark = if is_inactive_branch { self.inactive } else { self.active };
-        let mut at = Some(entity).filter(|&entity| self.marks.has_mark(entity, walk));
-        while let Some(entity) = at {
-            self.marks.mark(entity, mark);
-            at = parent_of(world, entity).filter(|&parent| self.marks.has_mark(parent, walk));
+        self.marks.mark(end, mark);
+        let mut at = entity;
+        while at != end {
+            self.marks.mark(at, mark);
+            let Some(parent) = world.target::<Parent>(at) else { break };
+            at = parent;
         }
         is_inactive_branch
     }
-}
-
-fn parent_of(world: &World, entity: Entity) -> Option<Entity> {
-    world.get::<Parent>(entity).ok().map(|parent| parent.0)
 }

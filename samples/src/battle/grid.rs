@@ -170,15 +170,14 @@ fn nearest_distance(position: Vec2, others: &[Vec2]) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::Random;
+    use ancho::burst::math::Random;
 
     const FIELD: Vec2 = Vec2::new(64.0, 32.0);
 
     /// Returns scattered positions, derived from the index.
     fn positions(count: usize) -> Vec<Vec2> {
         let mut random = Random::new(7);
-        let mut position =
-            |_| Vec2::new(random.between(0.0, FIELD.x), random.between(0.0, FIELD.y));
+        let mut position = |_| Vec2::new(random.range(0.0..FIELD.x), random.range(0.0..FIELD.y));
         (0..count).map(&mut position).collect()
     }
 

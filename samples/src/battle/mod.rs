@@ -19,12 +19,12 @@ mod grid;
 #[cfg(test)]
 mod tests;
 
+use ancho::burst::math::Random;
 use ancho::entities::{CommandsAt, ComponentSet, EndSimulation, SystemResult};
 use ancho::jobs::{JobCell, JobScheduler};
 use ancho::prelude::*;
 
 use crate::gallery::{Canvas, Color, Kind, Options, Sample, SampleResult, WorldSample};
-use crate::random::Random;
 use grid::Grid;
 
 pub(crate) const SAMPLE: Sample = Sample {
@@ -93,7 +93,8 @@ struct Battlefield {
 }
 
 /// Scratch data, rebuilt in each frame. It is not part of the state, so it is not a component.
-#[derive(Debug)]
+#[derive(Resource, Debug)]
+#[resource(local)]
 struct BattleData {
     /// Units by position, for each army.
     grids: [JobCell<Grid>; 2],
@@ -119,7 +120,7 @@ impl Army {
             Self::Blue => (corner.x, -0.17),
         };
         let along = 0.5 + 0.35 * ancho::burst::math::sin(seconds * hurry);
-        let spread = Vec2::new(random.between(-0.02, 0.02), random.between(-0.15, 0.15));
+        let spread = Vec2::new(random.range(-0.02..0.02), random.range(-0.15..0.15));
         let position = Vec2::new(edge, along * corner.y) + spread * corner;
         self.unit(position.clamp(Vec2::ZERO, corner), &mut random)
     }
@@ -127,9 +128,9 @@ impl Army {
     fn unit(self, position: Vec2, random: &mut Random) -> impl ComponentSet + use<> {
         (
             Position(position),
-            Speed(SPEED * random.between(0.8, 1.2)),
+            Speed(SPEED * random.range(0.8..1.2)),
             Health(HEALTH),
-            Weapon { ready_in: random.between(0.0, STRIKE_INTERVAL) },
+            Weapon { ready_in: random.range(0.0..STRIKE_INTERVAL) },
             Shared::new(self),
         )
     }
@@ -150,8 +151,8 @@ fn build(options: &Options) -> SampleResult<World> {
         let in_row = (height * 0.8) as usize;
         world.spawn_batch((0..count).map(|number| {
             let (rank, file) = ((number / in_row) as f32, (number % in_row) as f32);
-            let from_middle = height * 0.06 + rank + random.between(-0.4, 0.4);
-            let across = height * 0.1 + file + random.between(-0.4, 0.4);
+            let from_middle = height * 0.06 + rank + random.range(-0.4..0.4);
+            let across = height * 0.1 + file + random.range(-0.4..0.4);
             let x = match army {
                 Army::Red => corner.x * 0.5 - from_middle,
                 Army::Blue => corner.x * 0.5 + from_middle,

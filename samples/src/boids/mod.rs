@@ -17,6 +17,7 @@ mod tests;
 
 use std::hash::{Hash, Hasher};
 
+use ancho::burst::math::Random;
 use ancho::collections::{NativeHashMap, NativeMultiHashMap};
 use ancho::entities::SystemResult;
 use ancho::jobs::JobScheduler;
@@ -24,7 +25,6 @@ use ancho::math::IVec3;
 use ancho::prelude::*;
 
 use crate::gallery::{Canvas, Color, Kind, Options, Sample, SampleResult, WorldSample};
-use crate::random::Random;
 
 pub(crate) const SAMPLE: Sample = Sample {
     name: "boids",
@@ -93,7 +93,8 @@ struct Flight {
     cells: NativeHashMap<IVec3, Cell>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Resource, Debug, Default)]
+#[resource(local)]
 struct Flights(Vec<Flight>);
 
 /// Summary of the boids in a cell.
@@ -166,7 +167,7 @@ fn build(options: &Options) -> SampleResult<World> {
     for count in [options.entities - half, half] {
         let Some(flock) = flocks.next() else { break };
         world.spawn_batch((0..count).map(|_| {
-            let (position, heading) = (in_ball(&mut random), in_ball(&mut random));
+            let (position, heading) = (random.inside_unit_sphere(), random.inside_unit_sphere());
             let heading = heading.try_normalize().unwrap_or(Vec3::X);
             (Position(position * RADIUS), Heading(heading), flock.clone())
         }));
@@ -186,17 +187,6 @@ fn add_systems(world: &mut World) {
     world.add_system(move_orbits);
     world.add_system(summarise_cells);
     world.add_system(steer);
-}
-
-/// Returns a random point in a ball of radius 1.
-fn in_ball(random: &mut Random) -> Vec3 {
-    loop {
-        let mut coordinate = || random.between(-1.0, 1.0);
-        let place = Vec3::new(coordinate(), coordinate(), coordinate());
-        if place.length_squared() <= 1.0 {
-            return place;
-        }
-    }
 }
 
 /// Moves targets and obstacles. They are too few for a job.

@@ -1,8 +1,7 @@
 //! Layout of a dungeon: rooms, and corridors from one to the next, by a random walk.
 
+use ancho::burst::math::Random;
 use ancho::entities::Field;
-
-use crate::random::Random;
 
 /// Content of a field of the board.
 #[derive(Field, Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,9 +30,9 @@ impl Board {
         let mut board = Self { width, height, tiles: vec![Tile::Rock; width * height] };
         let (mut x, mut y) = (width as i64 / 2, height as i64 / 2);
         for _ in 0..rooms {
-            board.dig_room(x, y, 3 + random.below(8) as i64, 3 + random.below(6) as i64);
-            let (dx, dy) = DIRECTIONS[random.below(DIRECTIONS.len())];
-            for _ in 0..5 + random.below(12) {
+            board.dig_room(x, y, random.range(3..11), random.range(3..9));
+            let (dx, dy) = DIRECTIONS[random.range(0..DIRECTIONS.len())];
+            for _ in 0..random.range(5..17) {
                 (x, y) = board.inside(x + dx, y + dy);
                 board.dig(x, y);
             }
@@ -50,7 +49,7 @@ impl Board {
     /// Returns a random field of floor, or the middle of the board before the first room.
     pub(super) fn any_floor(&self, random: &mut Random) -> (u32, u32) {
         let is_floor = |&place: &usize| self.tiles[place] == Tile::Floor;
-        let from = random.below(self.tiles.len());
+        let from = random.range(0..self.tiles.len());
         let place = (from..self.tiles.len()).chain(0..from).find(is_floor);
         let place = place.unwrap_or(self.height / 2 * self.width + self.width / 2);
         ((place % self.width) as u32, (place / self.width) as u32)

@@ -6,11 +6,11 @@
 mod board;
 
 use ancho::burst::burst;
+use ancho::burst::math::Random;
 use ancho::burst::math::sqrt;
 use ancho::prelude::*;
 
 use crate::gallery::{Canvas, Color, Kind, Options, Sample, SampleResult, WorldSample};
-use crate::random::Random;
 use board::{Board, Tile};
 
 pub(crate) const SAMPLE: Sample = Sample {
@@ -113,8 +113,9 @@ fn build_dungeons(mut commands: Commands, requests: Query<(Entity, &DungeonReque
             let tile = commands.instantiate(prefab);
             commands.set(tile, Position(tile_center(index % WIDTH, index / WIDTH)));
         }
+        let walkers = random.next_u64();
         for number in 0..WALKERS {
-            let mut random = Random::new(number as u64 ^ (random.unit() * 1e6) as u64);
+            let mut random = Random::from_index(walkers, number as u64);
             let start = board.any_floor(&mut random);
             let walker = commands.instantiate(request.walker);
             commands.set(walker, Walker { dungeon, from: start, to: start, progress: 1.0, random });
@@ -156,9 +157,9 @@ impl Walker {
         let (x, y) = self.to;
         let ahead = (2 * x - self.from.0.min(2 * x), 2 * y - self.from.1.min(2 * y));
         let ways = [(x + 1, y), (x, y + 1), (x - 1, y), (x, y - 1)];
-        let way = self.random.below(ways.len());
+        let way = self.random.range(0..ways.len());
         self.from = self.to;
-        if ahead != self.to && is_free(ahead) && self.random.unit() < 0.85 {
+        if ahead != self.to && is_free(ahead) && self.random.chance(0.85) {
             self.to = ahead;
         } else if let Some(turn) =
             (0..4).map(|next| ways[(way + next) % 4]).find(|way| is_free(*way))

@@ -14,14 +14,11 @@
 #[cfg(test)]
 mod tests;
 
-use std::f32::consts::TAU;
-
-use ancho::burst::math::sincos;
+use ancho::burst::math::Random;
 use ancho::entities::{CommandsAt, EndSimulation};
 use ancho::prelude::*;
 
 use crate::gallery::{Canvas, Color, Kind, Options, Sample, SampleResult, WorldSample};
-use crate::random::Random;
 
 pub(crate) const SAMPLE: Sample = Sample {
     name: "galactic_conquest",
@@ -102,7 +99,7 @@ fn build(options: &Options) -> SampleResult<World> {
     let owners = [Team::One, Team::One, Team::Two, Team::Two];
     let owners = owners.into_iter().chain(std::iter::repeat(Team::Neutral));
     for ((place, radius), team) in places.into_iter().zip(owners) {
-        let occupants = if team == Team::Neutral { 1 + random.below(99) as i32 } else { GROWTH };
+        let occupants = if team == Team::Neutral { random.range(1..100) } else { GROWTH };
         world.spawn((Planet { radius, occupants }, Position(place), team));
     }
     let most_ships = options.entities;
@@ -123,23 +120,14 @@ fn add_systems(world: &mut World) {
 fn planets(random: &mut Random) -> Vec<(Vec2, f32)> {
     let mut planets: Vec<(Vec2, f32)> = Vec::new();
     for _ in 0..PLACE_ATTEMPTS {
-        let (place, radius) = (in_disk(random, GALAXY_RADIUS), random.between(5.0, 20.0));
+        let (place, radius) =
+            (random.inside_unit_circle() * GALAXY_RADIUS, random.range(5.0..20.0));
         let is_free = |other: &(Vec2, f32)| other.0.distance(place) > other.1 + radius;
         if planets.len() < PLANETS && planets.iter().all(is_free) {
             planets.push((place, radius));
         }
     }
     planets
-}
-
-fn in_disk(random: &mut Random, radius: f32) -> Vec2 {
-    let from_middle = radius * random.unit().sqrt();
-    on_circle(random, from_middle)
-}
-
-fn on_circle(random: &mut Random, radius: f32) -> Vec2 {
-    let (sine, cosine) = sincos(random.between(0.0, TAU));
-    Vec2::new(cosine, sine) * radius
 }
 
 fn take_turns(time: Time, mut game: Single<&mut Game>) {
@@ -174,8 +162,8 @@ fn order_attacks(
     if ready == 0 || all.len() < 2 {
         return;
     }
-    let source = game.random.below(ready);
-    let target = (source + 1 + game.random.below(all.len() - 1)) % all.len();
+    let source = game.random.range(0..ready);
+    let target = (source + 1 + game.random.range(0..all.len() - 1)) % all.len();
     let Some((entity, planet, team)) = planets.get_mut(all[source]) else { return };
     if *team != Team::Neutral && planet.occupants > 0 {
         commands.add(entity, Launch { target: all[target], ships: planet.occupants });
@@ -202,7 +190,7 @@ fn launch_ships(
         let new = commands.instantiate_many(prefab, count as usize).to_vec();
         for ship in new {
             // The rim is nearer than any other planet, since planets do not touch.
-            let rim = place.0 + on_circle(&mut game.random, planet.radius);
+            let rim = place.0 + game.random.on_unit_circle() * planet.radius;
             commands.set(ship, Position(rim));
         }
         commands.despawn(prefab);

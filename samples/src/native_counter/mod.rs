@@ -14,13 +14,13 @@ mod per_thread;
 mod tests;
 
 use ancho::burst::burst;
+use ancho::burst::math::Random;
 use ancho::collections::{Container, Native};
 use ancho::entities::SystemResult;
 use ancho::jobs::{ConcurrentWrite, JobScheduler};
 use ancho::prelude::*;
 
 use crate::gallery::{Canvas, Color, Kind, Options, Sample, SampleResult, WorldSample};
-use crate::random::{self, Random};
 use counter::Counter;
 use per_thread::PerThreadCounter;
 
@@ -74,7 +74,8 @@ struct Tally {
 }
 
 /// The counters. They are reset in each frame, so that no state persists between frames.
-#[derive(Debug)]
+#[derive(Resource, Debug)]
+#[resource(local)]
 struct Counters {
     one: NativeCounter,
     per_thread: NativePerThreadCounter,
@@ -83,10 +84,10 @@ struct Counters {
 fn build(options: &Options) -> SampleResult<World> {
     let mut world = options.world("Native counter");
     world.spawn(Tally::default());
-    world.spawn_batch((0..options.entities as u64).map(|index| {
-        let seed = u64::from(random::unit(options.seed, index).to_bits());
-        Digit { value: 0, random: Random::new(seed ^ index << 32) }
-    }));
+    world.spawn_batch(
+        (0..options.entities as u64)
+            .map(|index| Digit { value: 0, random: Random::from_index(options.seed, index) }),
+    );
     Ok(world)
 }
 
@@ -104,7 +105,7 @@ fn add_systems(world: &mut World) {
 /// Draws all numbers anew.
 #[burst]
 fn randomise_digits(mut digits: Query<&mut Digit>) {
-    digits.for_each_parallel(|digit| digit.value = digit.random.below(10) as u32);
+    digits.for_each_parallel(|digit| digit.value = digit.random.range(0..10));
 }
 
 /// Counts with exclusive access, without contention.

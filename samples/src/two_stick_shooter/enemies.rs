@@ -1,12 +1,12 @@
 //! Enemies: spawning, shooting and removal.
 
+use ancho::burst::math::Random;
 use ancho::entities::CommandsAt;
 use ancho::prelude::*;
 
 use super::player::Player;
 use super::shots::{ShotRequest, ShotSpawn};
 use super::{FIELD_HALF_SIZE, Heading, Health, Look, MoveSpeed, Position};
-use crate::random::Random;
 
 /// Speed of an enemy, in units per second.
 const SPEED: f32 = 8.0;
@@ -57,7 +57,7 @@ pub(super) fn spawn_enemies(
     spawner.cooldown = SPAWN_COOLDOWN;
     for _ in 0..spawner.count {
         let place = Vec3::new(
-            spawner.random.between(-FIELD_HALF_SIZE, FIELD_HALF_SIZE),
+            spawner.random.range(-FIELD_HALF_SIZE..FIELD_HALF_SIZE),
             0.0,
             FIELD_HALF_SIZE,
         );

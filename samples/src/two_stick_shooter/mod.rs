@@ -12,11 +12,11 @@ mod shots;
 #[cfg(test)]
 mod tests;
 
+use ancho::burst::math::Random;
 use ancho::entities::{CommandsAt, EndSimulation};
 use ancho::prelude::*;
 
 use crate::gallery::{Canvas, Color, Kind, Options, Sample, SampleResult, Steering, WorldSample};
-use crate::random::Random;
 use enemies::{Enemy, EnemySpawner};
 use player::Player;
 use shots::{EnemyShot, PlayerShot, ShotSpawn};

@@ -89,7 +89,7 @@ fn random_numbers_begin_with_0xaf77() {
     assert_eq!(sample.seed, Some(0xAF77));
     let world = run(&SAMPLE, &Options { seed: 0xAF77, ..options(1) }, 1);
     let first = world.query_filtered::<&Position, With<Enemy>>().single().unwrap().0;
-    assert_eq!(first.x, Random::new(0xAF77).between(-30.0, 30.0));
+    assert_eq!(first.x, Random::new(0xAF77).range(-30.0..30.0));
 }
 
 #[test]

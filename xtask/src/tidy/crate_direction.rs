@@ -10,6 +10,7 @@ const ORDER: &[&str] = &[
     "debugger",
     "rendering",
     "hybrid",
+    "app",
     "bisect",
     "transforms",
     "serialize",

@@ -255,7 +255,9 @@ pub(super) fn buffer_push(cell: Cell) -> Reading {
     };
     let result = |world: &mut World| {
         let chunks = world.chunks();
-        let buffers = chunks.flat_map(|chunk| chunk.buffers::<Element>().expect("all chunks have the buffer").iter());
+        let buffers = chunks.flat_map(|chunk| {
+            chunk.buffers::<Element>().expect("all chunks have the buffer").iter()
+        });
         work::in_any_order(buffers.map(|buffer| work::pushed_row(buffer.iter().map(|e| e.0))))
     };
     cell.run_afresh(fixture, operation, result)

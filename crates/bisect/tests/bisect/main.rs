@@ -2,6 +2,7 @@
 
 mod entities;
 mod nondeterminism;
+mod state;
 mod systems;
 mod unhashable;
 mod values;

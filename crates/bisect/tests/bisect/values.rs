@@ -4,7 +4,8 @@ use ancho_bisect::{Difference, DivergedAt};
 use ancho_collections::{BlobAsset, BlobBuilder};
 use ancho_entities::{
     Buffer, BufferElement, Component, ComponentType, Entity, Field, FieldKind, IntoSystem, Managed,
-    ManagedComponent, PerChunk, Query, ResMut, RuntimeType, Shared, SharedComponent, World,
+    ManagedComponent, PerChunk, Query, ResMut, Resource, RuntimeType, Shared, SharedComponent,
+    World,
 };
 
 use super::{parted, world};
@@ -24,6 +25,9 @@ struct Weight(u32);
 #[component(name = "Speed", enableable)]
 struct Speed(i16);
 
+#[derive(Resource, Clone)]
+struct Turn(u32);
+
 #[test]
 fn a_field_written_by_a_job_is_found_with_frame_system_job_chunk_and_entity() {
     let make = |differs: bool| {
@@ -32,13 +36,13 @@ fn a_field_written_by_a_job_is_found_with_frame_system_job_chunk_and_entity() {
             world.spawn_many((Place { at: (0.0, 0.0), _mark: 0 }, Weight(1)), 5000).collect();
         world.set_name(all[4000], "culprit").unwrap();
         let culprit = all[4000];
-        world.insert_resource(0_u32);
+        world.insert_resource(Turn(0));
         let weigh = |all: Query<&mut Weight>| {
             all.job().named("weigh all").schedule_parallel(|weight| weight.0 += 1);
         };
-        let step = move |all: Query<(Entity, &mut Place)>, mut turn: ResMut<u32>| {
-            *turn += 1;
-            let turn = *turn;
+        let step = move |all: Query<(Entity, &mut Place)>, mut turn: ResMut<Turn>| {
+            turn.0 += 1;
+            let turn = turn.0;
             all.job().named("step all").schedule_parallel(move |(entity, place)| {
                 let aside = differs && turn == 4 && entity == culprit;
                 place.at.1 += if aside { 2.0 } else { 1.0 };

@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "buffers whose type was erased")]
 
 use std::alloc::{self, Layout, handle_alloc_error};
+use std::any::TypeId;
 use std::marker::PhantomData;
 use std::mem::{self, needs_drop};
 use std::ptr::{self, NonNull, slice_from_raw_parts_mut};
@@ -11,7 +12,10 @@ use super::element::LayoutOf;
 use super::element::too_many;
 use super::{Buffer, BufferElement};
 use crate::component::{Beginning, Copying, How, TypeInfo, Written};
-use crate::field::{EntityRemap, FieldKind, Shape, StateHasher, shape_of};
+use crate::field::{
+    EntityRemap, FieldKind, Shape, StateHasher, ValueError, ValueReader, ValueWriter, read_list,
+    shape_of, write_list,
+};
 use crate::storage::for_each_to_end;
 
 /// Returns the metadata of a column of buffers.
@@ -33,10 +37,18 @@ pub(super) fn info<T: BufferElement>(index: u32) -> TypeInfo {
             How::Bytes(_) => Copying::Deep(copy_buffers::<T>),
             How::Clone(_) => Copying::Clone(clone_buffers::<T>),
         },
-        beginning: Beginning::Default(write_empty_buffers::<T>),
+        // The world creates the buffers of relationships.
+        beginning: match T::REVERSE_OF {
+            None => Beginning::Default(write_empty_buffers::<T>),
+            Some(_) => Beginning::None,
+        },
         hash: hash_buffers::<T>,
         remap: T::HAS_ENTITIES.then_some(remap_buffers::<T>),
+        write: write_buffers::<T>,
+        read: read_buffers::<T>,
         elements: Some(find_elements::<T>),
+        // The functions of another type would misread the elements.
+        reverse_of: T::REVERSE_OF.filter(|info| (info.rust_types)().1 == TypeId::of::<T>()),
         ..TypeInfo::of_wrapper::<Buffer<T>, T>(index, "Buffer", T::name(), LayoutOf::<T>::SHAPE)
     }
 }
@@ -69,6 +81,20 @@ pub(crate) unsafe fn elements_of<'a, T: BufferElement>(buffer: *const Header) ->
     unsafe {
         let elements = Header::elements::<T>(buffer, &LayoutOf::<T>::LAYOUT);
         slice::from_raw_parts(elements, (*buffer).len as usize)
+    }
+}
+
+/// Returns the address and the number of the elements of a buffer.
+///
+/// # Safety
+///
+/// - the address has a buffer of `T`, whose number of elements no other code changes meanwhile
+#[inline]
+pub(crate) unsafe fn place_of_elements<T: BufferElement>(buffer: *mut Header) -> NonNull<[T]> {
+    // SAFETY: the address has a buffer of this layout, whose elements are never at the null address.
+    unsafe {
+        let elements = Header::elements::<T>(buffer, &LayoutOf::<T>::LAYOUT);
+        NonNull::slice_from_raw_parts(NonNull::new_unchecked(elements), (*buffer).len as usize)
     }
 }
 
@@ -246,6 +272,63 @@ unsafe fn hash_buffers<T: BufferElement>(
         state.write_len(elements.len());
         T::hash_states(elements, state);
     }
+}
+
+/// Implements `WriteColumn` for buffers of `T`.
+///
+/// # Safety
+///
+/// - the column has `count` buffers of `T`
+unsafe fn write_buffers<T: BufferElement>(
+    _: &'static Shape,
+    column: *const u8,
+    count: usize,
+    out: &mut dyn ValueWriter,
+) {
+    for at in 0..count {
+        // SAFETY: the column has `count` buffers, and `at` is less than `count`.
+        let elements = unsafe { elements_of::<T>(buffer_at::<T>(column.cast_mut(), at)) };
+        out.element();
+        write_list(elements, out);
+    }
+}
+
+/// Implements `ReadColumn` for buffers of `T`.
+///
+/// # Safety
+///
+/// - `to` has room for `count` buffers of `T`
+unsafe fn read_buffers<T: BufferElement>(
+    _: &'static Shape,
+    to: *mut u8,
+    count: usize,
+    from: &mut dyn ValueReader,
+) -> Result<(), ValueError> {
+    let mut values: Vec<Vec<T>> = Vec::new();
+    for _ in 0..count {
+        let elements = read_list::<T>(None, from)?;
+        if u32::try_from(elements.len()).is_err() {
+            return Err(from.error("a buffer has at most 2³² - 1 elements"));
+        }
+        values.push(elements);
+    }
+    for (at, mut elements) in values.into_iter().enumerate() {
+        let buffer = buffer_at::<T>(to, at);
+        let len = elements.len() as u32;
+        let capacity = len.max(LayoutOf::<T>::LAYOUT.inline);
+        // SAFETY:
+        // - the address has room for a buffer, and `at` is less than `count`
+        // - the buffer has the capacity for the elements, which it owns afterwards, because the vector forgets them
+        unsafe {
+            write_empty::<T>(buffer);
+            Header::set_capacity(buffer, &LayoutOf::<T>::LAYOUT, capacity);
+            let first = Header::elements::<T>(buffer, &LayoutOf::<T>::LAYOUT);
+            first.copy_from_nonoverlapping(elements.as_ptr(), elements.len());
+            elements.set_len(0);
+            (*buffer).len = len;
+        }
+    }
+    Ok(())
 }
 
 /// Implements [`FindElements`](crate::component::FindElements) for buffers of `T`.

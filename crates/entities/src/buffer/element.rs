@@ -6,7 +6,9 @@ use std::ops::{Bound, RangeBounds};
 
 use super::{Buffer, BufferLayout, column};
 use crate::builtin::LinkedEntityGroup;
-use crate::component::{ComponentType, Duplicate, TypeSlot, WriteGroup, registry};
+use crate::component::{
+    ComponentType, Duplicate, Mutable, RelationshipInfo, TypeSlot, WriteGroup, registry,
+};
 use crate::field::Field;
 
 /// An element of a dynamic buffer. An entity with the buffer has any number of contiguous elements.
@@ -93,12 +95,19 @@ pub trait BufferElement: Field + Send + Sync + Sized + 'static {
     /// [`Component::MAXIMUM_CHUNK_CAPACITY`](crate::Component::MAXIMUM_CHUNK_CAPACITY).
     const MAXIMUM_CHUNK_CAPACITY: Option<NonZero<u32>> = None;
 
+    /// The relationship whose sources the buffer contains. Only the derive sets it.
+    #[doc(hidden)]
+    const REVERSE_OF: Option<&'static RelationshipInfo> = None;
+
     /// Returns the slot that caches the buffer's registration.
     #[doc(hidden)]
     fn slot() -> Option<&'static TypeSlot<Buffer<Self>>> {
         None
     }
 }
+
+#[diagnostic::do_not_recommend]
+impl Mutable for LinkedEntityGroup {}
 
 impl BufferElement for LinkedEntityGroup {
     fn name() -> &'static str {

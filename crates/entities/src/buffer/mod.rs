@@ -11,4 +11,4 @@ pub use dynamic::DynamicBuffer;
 pub use element::BufferElement;
 pub use owned::Buffer;
 
-pub(crate) use column::{BufferLayout, Header, elements_of, write_empty};
+pub(crate) use column::{BufferLayout, Header, elements_of, place_of_elements, write_empty};

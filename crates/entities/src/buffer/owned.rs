@@ -143,6 +143,9 @@ impl<T> SetKind for Buffer<T> {
 // SAFETY: the set has one type, and the methods use one offset and one value of it.
 unsafe impl<T: BufferElement> SetValues<IsSet> for Buffer<T> {
     const COUNT: usize = 1;
+    const TRACKED: bool = T::TRACK_CHANGES;
+    const LINKS: bool = T::REVERSE_OF.is_some();
+    const HAS_BITS: bool = T::ENABLEABLE;
     const HAS_ENTITIES: bool = T::HAS_ENTITIES;
 
     fn types(each: &mut dyn FnMut(ComponentType)) {

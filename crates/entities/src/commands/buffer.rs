@@ -15,6 +15,7 @@ use super::playback::Segment;
 use super::recorder::{CommandRecorder, Commands};
 use super::report::{PlaybackReport, Unapplied};
 use super::resolved_ids::{LaneIds, ResolvedIds, UncreatedIds};
+use super::world_command::PlaybackHost;
 use crate::entity::Entity;
 use crate::manager::{DistinctEntities, EntityManager, ReturnedIds};
 use crate::panics::FirstPanic;
@@ -324,6 +325,37 @@ impl EntityCommandBuffer {
         Ok(())
     }
 
+    /// Tests whether a command needs the world.
+    pub(crate) fn needs_world(&self) -> bool {
+        self.log.get().is_ok_and(|log| log.lanes.iter().any(|lane| lane.needs_world))
+    }
+
+    /// Applies the commands to a host: see [`EntityManager::play`].
+    pub(crate) fn play_in(
+        &mut self,
+        host: &mut dyn PlaybackHost,
+        at: &'static Location<'static>,
+    ) -> Result<PlaybackReport, CommandError> {
+        let label = self.label();
+        let log = self.log.get_mut().map_err(CommandError::InUse)?;
+        if !self.should_play {
+            return Ok(PlaybackReport::new(label, at, None));
+        }
+        let entities = host.entities();
+        entities.reclaim_returned_ids();
+        if log.is_played && !log.reusable {
+            return Err(CommandError::AlreadyPlayed { buffer: label });
+        }
+        if log.is_reserved_by_other(entities.reserved_ids.returned_if_any()) {
+            return Err(CommandError::OtherWorld { buffer: label });
+        }
+        if log.len() == 0 {
+            return Ok(PlaybackReport::new(label, at, None));
+        }
+        let report = PlaybackReport::new(label, at, log.play(host));
+        if report.failed() > 0 { Err(CommandError::Failed(Box::new(report))) } else { Ok(report) }
+    }
+
     /// Tests whether an incomplete job records in the buffer.
     pub(crate) fn is_in_use(&self) -> bool {
         self.log.get().is_err()
@@ -465,6 +497,9 @@ impl EntityManager {
 
     /// Applies recorded commands, and returns a report of those that were skipped.
     ///
+    /// Commands that need the world, such as `insert_resource` and `run`, fail with A0240. [`World::play`](crate::World::play)
+    /// applies them.
+    ///
     /// A buffer that is empty or [disabled](EntityCommandBuffer::set_should_play) changes nothing, and does not change itself.
     ///
     /// A command is skipped if its entity was despawned, before playback or by an earlier command. Its value is dropped. The same
@@ -534,24 +569,7 @@ impl EntityManager {
         &mut self,
         buffer: &mut EntityCommandBuffer,
     ) -> Result<PlaybackReport, CommandError> {
-        let at = Location::caller();
-        let label = buffer.label();
-        let log = buffer.log.get_mut().map_err(CommandError::InUse)?;
-        if !buffer.should_play {
-            return Ok(PlaybackReport::new(label, at, None));
-        }
-        self.reclaim_returned_ids();
-        if log.is_played && !log.reusable {
-            return Err(CommandError::AlreadyPlayed { buffer: label });
-        }
-        if log.is_reserved_by_other(self.reserved_ids.returned_if_any()) {
-            return Err(CommandError::OtherWorld { buffer: label });
-        }
-        if log.len() == 0 {
-            return Ok(PlaybackReport::new(label, at, None));
-        }
-        let report = PlaybackReport::new(label, at, log.play(self));
-        if report.failed() > 0 { Err(CommandError::Failed(Box::new(report))) } else { Ok(report) }
+        buffer.play_in(self, Location::caller())
     }
 }
 

@@ -50,7 +50,7 @@ impl<'f, 'p, C: Command> Coalescing<'f, 'p, C> {
         self,
         set_of: impl FnOnce(&mut C) -> &mut S,
     ) -> CoalesceResult {
-        if S::SHARED {
+        if S::SHARED || S::LINKS {
             return CoalesceResult::Refused;
         }
         let Ok(&[entity, ..]) = self.context.resolved.ids_from(self.target) else {
@@ -72,7 +72,7 @@ impl<'f, 'p, C: Command> Coalescing<'f, 'p, C> {
         change: SetOperation,
         set_of: impl FnOnce(&mut C) -> &mut S,
     ) -> CoalesceResult {
-        if S::SHARED {
+        if S::SHARED || S::LINKS {
             return CoalesceResult::Refused;
         }
         let Ok(entity) = self.context.resolved.resolve(self.target) else {
@@ -126,6 +126,9 @@ impl<'f, 'p, C: Command> Coalescing<'f, 'p, C> {
         C: Command<Element = ComponentType>,
     {
         let types = self.command.elements();
+        if types.iter().any(|ty| ty.is_in_relationship()) {
+            return CoalesceResult::Refused;
+        }
         match self.context.entities.set_number_of(types) {
             Ok(set) => self.remove_set(set),
             Err(_) => CoalesceResult::Refused,

@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::fmt;
+use std::sync::Arc;
 
 use ancho_jobs::{AccessError, ContainerLabel};
 
@@ -132,7 +133,7 @@ debug_as_display!(CommandError, CommandFault);
 pub(super) type Result<T = (), E = CommandFault> = std::result::Result<T, E>;
 
 /// Cause of a failed command.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CommandFault {
     /// The world has refused the command.
@@ -164,6 +165,22 @@ pub enum CommandFault {
     PromiseBroken {
         /// The reserved id.
         entity: Entity,
+    },
+    /// A0240: the command needs the world, and the buffer is played by an [`EntityManager`](crate::EntityManager) alone.
+    NeedsWorld,
+    /// A0241: the command replaced the entities of the world, so the remaining commands are discarded.
+    EntitiesReplaced,
+    /// A0081: a value of a reusable buffer, for a command that needs the world, cannot be cloned.
+    NotCloneable {
+        /// The description of the command.
+        command: &'static str,
+        /// The name of the value's type.
+        value: &'static str,
+    },
+    /// The function of the command returned this error.
+    Function {
+        /// The message of the error.
+        message: Arc<str>,
     },
 }
 
@@ -201,6 +218,20 @@ impl fmt::Display for CommandFault {
                 "A0151: the command creates a prefab, and the world is strict; create prefabs with the world itself, \
                  before commands use them",
             ),
+            Self::NeedsWorld => f.write_str(
+                "A0240: the command needs the world, but an `EntityManager` plays the buffer; play it with `World::play`, or record \
+                 it in a system",
+            ),
+            Self::EntitiesReplaced => f.write_str(
+                "A0241: the command replaced the entities of the world, so the remaining commands are discarded; replace them \
+                 between updates, or in a command of its own buffer",
+            ),
+            Self::NotCloneable { command, value } => write!(
+                f,
+                "A0081: the value of `{command}`, a `{value}`, is not cloned, and a reusable buffer keeps it for the next playback; \
+                 use `run` with a function that creates the value, or a buffer that is played once"
+            ),
+            Self::Function { ref message } => f.write_str(message),
             Self::PromiseBroken { entity } => write!(
                 f,
                 "A0082: the reserved id {entity} is no longer valid, because all entities were despawned in the meantime; clear \

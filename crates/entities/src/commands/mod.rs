@@ -22,6 +22,8 @@
 //! If runs are long, recording effects takes longer than applying them. Then playback only skips runs that name the same entities
 //! in the same order and [cancel out](playback::Playback::skip_cancelled). The choice depends on the commands alone.
 //!
+//! Commands that need the [world](world_command) interrupt playback: the world applies them, and playback continues.
+//!
 //! Very long runs of `spawn` use all threads of the world. The world's thread assigns rows and ids, and only moving the values is
 //! parallel, so the result does not depend on the number of threads.
 
@@ -29,7 +31,9 @@ mod batch;
 mod buffer;
 mod check;
 mod coalesce;
+mod entity;
 mod error;
+mod hierarchy;
 mod modify;
 mod playback;
 mod recorder;
@@ -38,9 +42,14 @@ mod resolved_ids;
 mod spawn;
 mod stream;
 mod vtable;
+mod world_command;
 
 pub use batch::BatchCommands;
 pub use buffer::{CommandLog, EntityCommandBuffer};
+pub use entity::EntityCommands;
 pub use error::{CommandError, CommandFault};
+pub use hierarchy::ChildCommands;
 pub use recorder::{CommandRecorder, Commands};
 pub use report::{PlaybackReport, UnappliedCommand};
+pub(crate) use resolved_ids::ResolvedIds;
+pub(crate) use world_command::{PlaybackHost, WorldCommand, WorldCommandName};

@@ -1,8 +1,9 @@
-//! Commands that change, despawn or name one entity, and commands that call a function.
+//! Commands that change, despawn or name one entity.
 
 use std::fmt::{self, Formatter};
 use std::marker::PhantomData;
 use std::mem;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use super::coalesce::Coalescing;
 use super::error::Result;
@@ -10,7 +11,7 @@ use super::playback::{Context, Fault};
 use super::recorder::CommandRecorder;
 use super::vtable::{Aspect, Command, Effect, Elements, NoElement, Recorded, TypeNames, TypedRun};
 use crate::buffer::{BufferElement, DynamicBuffer};
-use crate::component::{Component, ComponentType};
+use crate::component::{Component, ComponentType, Mutable};
 use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::manager::{Archetype, CoalesceResult, EntityManager};
@@ -129,6 +130,14 @@ impl CommandRecorder {
         self.record(entity, Remove::<S>(PhantomData));
     }
 
+    /// Removes components from an entity, and the components that they require, except those that a remaining component requires.
+    /// See [`EntityManager::remove_with_required`](crate::EntityManager::remove_with_required).
+    ///
+    /// Reorders query results at playback: see [`Query::to_entities`](crate::Query::to_entities).
+    pub fn remove_with_required<S: ComponentSet>(&mut self, entity: Entity) {
+        self.record(entity, RemoveWithRequired::<S>(PhantomData));
+    }
+
     /// Adds components with default values to an entity. Components that the entity already has do not change. See
     /// [`EntityManager::add_types`](crate::EntityManager::add_types).
     ///
@@ -165,7 +174,7 @@ impl CommandRecorder {
     /// assert_eq!(world.buffer::<Waypoint>(guard)?, [Waypoint(0.0), Waypoint(8.0)]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn add_buffer<T: BufferElement>(
+    pub fn add_buffer<T: BufferElement + Mutable>(
         &mut self,
         entity: Entity,
         elements: impl IntoIterator<Item = T>,
@@ -191,7 +200,7 @@ impl CommandRecorder {
     /// assert_eq!(world.buffer::<Waypoint>(guard)?, [Waypoint(3.0)]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn set_buffer<T: BufferElement>(
+    pub fn set_buffer<T: BufferElement + Mutable>(
         &mut self,
         entity: Entity,
         elements: impl IntoIterator<Item = T>,
@@ -218,7 +227,7 @@ impl CommandRecorder {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[doc(alias = "AppendToBuffer")]
-    pub fn append<T: BufferElement>(&mut self, entity: Entity, element: T) {
+    pub fn append<T: BufferElement + Mutable>(&mut self, entity: Entity, element: T) {
         self.record(entity, Append(element));
     }
 
@@ -308,36 +317,6 @@ impl CommandRecorder {
     /// ```
     pub fn set_name(&mut self, entity: Entity, name: &str) {
         self.record_list(entity, SetName, name.bytes());
-    }
-
-    /// Calls a function at playback, for operations that have no command. Messages show `name`.
-    ///
-    /// An error of the function is always reported, also if an entity was despawned, so a function can react to missing entities.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use ancho_entities::{Component, EntityCommandBuffer, World};
-    ///
-    /// #[derive(Component, Clone, Copy)]
-    /// struct Health(u32);
-    ///
-    /// let mut world = World::new("Simulation");
-    /// let orc = world.spawn(Health(20));
-    /// let mut buffer = EntityCommandBuffer::new();
-    /// buffer.commands()?.run("hurt the orc", move |entities| {
-    ///     entities.get_mut::<Health>(orc)?.0 -= 5;
-    ///     Ok(())
-    /// });
-    /// world.play(&mut buffer)?;
-    /// assert_eq!(world.get::<Health>(orc)?.0, 15);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn run<F>(&mut self, name: &'static str, function: F)
-    where
-        F: FnOnce(&mut EntityManager) -> Result<(), EntityError> + Clone + Send + 'static,
-    {
-        self.record(Entity::NULL, Function { name, function });
     }
 }
 
@@ -452,7 +431,7 @@ impl<S, const ADD: bool> WriteSet<S, ADD> {
 impl<S: ComponentSet, const ADD: bool> Command for WriteSet<S, ADD> {
     type Element = NoElement;
 
-    const COALESCES: bool = !S::SHARED;
+    const COALESCES: bool = !S::SHARED && !S::LINKS;
     const EFFECT: Effect = Effect::write::<S>(Self::CHANGE);
 
     fn coalesce(coalescing: Coalescing<'_, '_, Self>) -> CoalesceResult {
@@ -473,6 +452,21 @@ impl<S: ComponentSet, const ADD: bool> Command for WriteSet<S, ADD> {
         )
     }
 
+    #[inline]
+    fn apply_run(context: &mut Context<'_>, run: &mut TypedRun<'_, '_, Self>) -> Result {
+        if S::LINKS
+            && run.left() >= MIN_LINKED_RUN
+            && !mem::needs_drop::<S>()
+            && let Some(result) = Self::apply_linked_run(context, run)
+        {
+            return result;
+        }
+        while let Some((target, command)) = run.next() {
+            Self::apply(command, context, target)?;
+        }
+        Ok(())
+    }
+
     fn duplicate(&mut self) -> Result<Self> {
         duplicate_set(&mut self.0).map(Self)
     }
@@ -480,6 +474,10 @@ impl<S: ComponentSet, const ADD: bool> Command for WriteSet<S, ADD> {
     fn describe(_: &Recorded<'_, Self>, target: Entity, f: &mut Formatter<'_>) -> fmt::Result {
         let (verb, preposition) = if ADD { ("add", "to") } else { ("set", "of") };
         write!(f, "{verb} {} {preposition} {target}", TypeNames(S::types))
+    }
+
+    fn needed(command: &Recorded<'_, Self>, target: Entity) -> [Entity; 2] {
+        [target, link_target(&command.0)]
     }
 
     fn inspect(_: &Recorded<'_, Self>, target: Entity, each: &mut dyn FnMut(Aspect)) {
@@ -490,12 +488,75 @@ impl<S: ComponentSet, const ADD: bool> Command for WriteSet<S, ADD> {
     }
 }
 
+/// The minimum number of commands whose links are written together.
+const MIN_LINKED_RUN: usize = 4;
+
+impl<S: ComponentSet, const ADD: bool> WriteSet<S, ADD> {
+    /// Writes the sources of a run, and then the list of each target once. Returns `None`, and applies no command, if the commands
+    /// have to be applied one by one: an entity occurs twice, or a command would fail.
+    fn apply_linked_run(
+        context: &mut Context<'_>,
+        run: &mut TypedRun<'_, '_, Self>,
+    ) -> Option<Result> {
+        let first = run.position();
+        let mut links = context.entities.take_run_links();
+        let mut list = mem::take(&mut context.list);
+        list.clear();
+        let mut can_resolve = true;
+        while can_resolve && let Some((target, command)) = run.next() {
+            match context.target(target) {
+                Ok(entity) => list.push(entity),
+                Err(_) => can_resolve = false,
+            }
+            command.0.links(&mut |relationship, target| match context.target(target) {
+                Ok(target) => links.push((list.len().wrapping_sub(1), relationship, target)),
+                Err(_) => can_resolve = false,
+            });
+        }
+        let is_ready =
+            can_resolve && context.entities.prepare_run::<S>(&list, &links, Self::CHANGE);
+        context.entities.keep_run_links(links);
+        // The commands need no drop, so they can be taken again.
+        run.rewind(first);
+        let written = is_ready.then(|| {
+            let written = catch_unwind(AssertUnwindSafe(|| {
+                for &entity in &list {
+                    let Some((_, command)) = run.next() else { break };
+                    command.take_with(|Self(mut set)| {
+                        context.resolved.resolve_set(&mut set)?;
+                        context.entities.write_in_run(entity, set, Self::CHANGE)?;
+                        Ok(())
+                    })?;
+                }
+                Ok(())
+            }));
+            context.entities.finish_run(matches!(written, Ok(Ok(()))));
+            written.unwrap_or_else(|panic| resume_unwind(panic))
+        });
+        context.list = list;
+        written
+    }
+}
+
+/// Returns the first target of the links in a set, or null.
+pub(super) fn link_target<S: ComponentSet>(set: &S) -> Entity {
+    let mut first = Entity::NULL;
+    if S::LINKS {
+        set.links(&mut |_, target| {
+            if first.is_null() {
+                first = target;
+            }
+        });
+    }
+    first
+}
+
 struct Remove<S>(PhantomData<fn() -> S>);
 
 impl<S: ComponentSet> Command for Remove<S> {
     type Element = NoElement;
 
-    const COALESCES: bool = true;
+    const COALESCES: bool = !S::LINKS;
     const EFFECT: Effect = Effect::remove::<S>();
 
     fn coalesce(coalescing: Coalescing<'_, '_, Self>) -> CoalesceResult {
@@ -515,6 +576,30 @@ impl<S: ComponentSet> Command for Remove<S> {
 
     fn describe(_: &Recorded<'_, Self>, target: Entity, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "remove {} from {target}", TypeNames(S::types))
+    }
+
+    fn inspect(_: &Recorded<'_, Self>, target: Entity, each: &mut dyn FnMut(Aspect)) {
+        each(Aspect::RemovesFrom(target));
+    }
+}
+
+struct RemoveWithRequired<S>(PhantomData<fn() -> S>);
+
+impl<S: ComponentSet> Command for RemoveWithRequired<S> {
+    type Element = NoElement;
+
+    fn apply(_: Recorded<'_, Self>, context: &mut Context<'_>, target: Entity) -> Result {
+        let entity = context.target(target)?;
+        context.entities.remove_with_required::<S>(entity)?;
+        Ok(())
+    }
+
+    fn duplicate(&mut self) -> Result<Self> {
+        Ok(Self(PhantomData))
+    }
+
+    fn describe(_: &Recorded<'_, Self>, target: Entity, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "remove {} and what they require from {target}", TypeNames(S::types))
     }
 
     fn inspect(_: &Recorded<'_, Self>, target: Entity, each: &mut dyn FnMut(Aspect)) {
@@ -623,7 +708,7 @@ fn replace_by_duplicates<T: BufferElement>(
 /// Adds a buffer with the elements in the list, or replaces its elements.
 struct WriteBuffer<T, const ADD: bool>(PhantomData<fn() -> T>);
 
-impl<T: BufferElement, const ADD: bool> Command for WriteBuffer<T, ADD> {
+impl<T: BufferElement + Mutable, const ADD: bool> Command for WriteBuffer<T, ADD> {
     type Element = T;
 
     const LISTED: bool = true;
@@ -655,7 +740,7 @@ impl<T: BufferElement, const ADD: bool> Command for WriteBuffer<T, ADD> {
 
 struct Append<T>(T);
 
-impl<T: BufferElement> Command for Append<T> {
+impl<T: BufferElement + Mutable> Command for Append<T> {
     type Element = NoElement;
 
     fn apply(command: Recorded<'_, Self>, context: &mut Context<'_>, target: Entity) -> Result {
@@ -809,35 +894,5 @@ impl Command for SwapComponents {
     fn inspect(command: &Recorded<'_, Self>, target: Entity, each: &mut dyn FnMut(Aspect)) {
         each(Aspect::Changes(target));
         each(Aspect::Changes(command.other));
-    }
-}
-
-struct Function<F> {
-    name: &'static str,
-    function: F,
-}
-
-impl<F> Command for Function<F>
-where
-    F: FnOnce(&mut EntityManager) -> Result<(), EntityError> + Clone + Send + 'static,
-{
-    type Element = NoElement;
-
-    fn apply(command: Recorded<'_, Self>, context: &mut Context<'_>, _: Entity) -> Result {
-        let Self { function, .. } = command.take()?;
-        function(context.entities)?;
-        Ok(())
-    }
-
-    fn duplicate(&mut self) -> Result<Self> {
-        Ok(Self { name: self.name, function: self.function.clone() })
-    }
-
-    fn describe(command: &Recorded<'_, Self>, _: Entity, f: &mut Formatter<'_>) -> fmt::Result {
-        f.write_str(command.name)
-    }
-
-    fn inspect(_: &Recorded<'_, Self>, _: Entity, each: &mut dyn FnMut(Aspect)) {
-        each(Aspect::AddsUnknown);
     }
 }

@@ -13,6 +13,7 @@ use super::recorder::{CommandRecorder, NO_KEY};
 use super::report::{Rest, Unapplied, UnappliedCommand};
 use super::resolved_ids::{LaneIds, ResolvedIds, UncreatedIds};
 use super::stream::{ActiveRun, RunCursor, StoredCommand};
+use super::world_command::PlaybackHost;
 use crate::entity::Entity;
 use crate::manager::{CoalesceResult, DistinctEntities, EntityManager, Spaced};
 use crate::placeholder::Placeholder;
@@ -58,8 +59,16 @@ struct Numbered<'l> {
     job: Option<&'static str>,
 }
 
-/// A strict world has stopped at a failed command.
+/// A strict world has stopped at a failed command, or a command has replaced the entities.
 struct Stopped;
+
+/// Reason why playback of commands that need only the entities has returned.
+enum Interruption {
+    /// All commands were played.
+    Ended,
+    /// The next command needs the world.
+    NeedsWorld,
+}
 
 impl Context<'_> {
     /// Returns the number of commands that were skipped so far.
@@ -246,8 +255,9 @@ impl CommandLog {
 
     /// Applies all commands. A strict world stops at the first command that fails. Returns the commands that were not applied, if
     /// there are any.
-    pub(super) fn play(&mut self, entities: &mut EntityManager) -> Option<Box<Unapplied>> {
-        let mut guard = PlaybackGuard { log: self, entities, is_finished: false };
+    pub(super) fn play(&mut self, host: &mut dyn PlaybackHost) -> Option<Box<Unapplied>> {
+        let manager = host.entities().id();
+        let mut guard = PlaybackGuard { log: self, host, manager, is_finished: false };
         guard.assign_ids();
         let unapplied = guard.play();
         guard.is_finished = !unapplied.as_ref().is_some_and(|unapplied| unapplied.has_failed());
@@ -260,14 +270,17 @@ impl CommandLog {
 /// Log during playback. Restores the log when playback ends, even by a panic.
 struct PlaybackGuard<'p> {
     log: &'p mut CommandLog,
-    entities: &'p mut EntityManager,
+    host: &'p mut dyn PlaybackHost,
+    /// Id of the manager that has assigned the ids. A command can replace the entities of its world.
+    manager: u64,
     is_finished: bool,
 }
 
 impl PlaybackGuard<'_> {
     /// Assigns ids to created entities without a reserved id, in the order in which they were recorded.
     fn assign_ids(&mut self) {
-        let Self { log, entities, .. } = self;
+        let Self { log, host, .. } = self;
+        let entities = host.entities();
         let CommandLog { lanes, resolved, stamps, reusable, .. } = &mut **log;
         resolved.stamps.clone_from(stamps);
         entities.sync_for_move([]);
@@ -293,25 +306,44 @@ impl PlaybackGuard<'_> {
     }
 
     fn play(&mut self) -> Option<Box<Unapplied>> {
-        let mut segments = mem::take(&mut self.log.segments);
-        self.log.list_segments(&mut segments);
-        let mut context = Context {
-            entities: &mut *self.entities,
-            resolved: &self.log.resolved,
-            keeps: self.log.reusable,
-            list: mem::take(&mut self.log.list),
-            members: mem::take(&mut self.log.members),
-            panic: None,
-            skipped_members: None,
-            uncreated: &mut self.log.uncreated,
-            unapplied: None,
-        };
-        // The report has the failed command of a strict world.
-        let _ = Playback::new(&self.log.lanes, &segments).play(&mut context);
-        let Context { list, members, mut unapplied, .. } = context;
-        (self.log.segments, self.log.list, self.log.members) = (segments, list, members);
+        let Self { log, host, manager, .. } = self;
+        let log = &mut **log;
+        let mut segments = mem::take(&mut log.segments);
+        log.list_segments(&mut segments);
+        let mut playback = Playback::new(&log.lanes, &segments);
+        let coalesces = playback.should_coalesce();
+        let (mut unapplied, mut refused) = (None, None);
+        loop {
+            let mut context = Context {
+                entities: host.entities(),
+                resolved: &log.resolved,
+                keeps: log.reusable,
+                list: mem::take(&mut log.list),
+                members: mem::take(&mut log.members),
+                panic: None,
+                skipped_members: None,
+                uncreated: &mut log.uncreated,
+                unapplied,
+            };
+            let played = match refused.take() {
+                Some((command, fault)) => context.refuse(command, fault),
+                None => Ok(()),
+            };
+            let played = if context.entities.id() == *manager {
+                played.and_then(|()| playback.play(&mut context, coalesces))
+            } else {
+                context.unapplied.get_or_insert_default().rest = Rest::Stopped;
+                Err(Stopped)
+            };
+            (log.list, log.members) = (context.list, context.members);
+            unapplied = context.unapplied;
+            // If a strict world stopped, the report has the failed command.
+            let Ok(Interruption::NeedsWorld) = played else { break };
+            refused = playback.play_in_world(&mut **host, *manager, &log.resolved, log.reusable);
+        }
+        log.segments = segments;
         if let Some(unapplied) = &mut unapplied {
-            unapplied.commands = self.log.len();
+            unapplied.commands = log.len();
         }
         unapplied
     }
@@ -319,9 +351,12 @@ impl PlaybackGuard<'_> {
 
 impl Drop for PlaybackGuard<'_> {
     fn drop(&mut self) {
-        if !self.is_finished {
+        // If a command has replaced the entities, the assigned ids do not belong to the new ones.
+        if !self.is_finished && self.host.entities().id() == self.manager {
             let lanes = &mut self.log.resolved.lanes;
-            self.entities.reclaim_unused_ids(lanes.iter_mut().flat_map(|lane| &mut lane.ids));
+            self.host
+                .entities()
+                .reclaim_unused_ids(lanes.iter_mut().flat_map(|lane| &mut lane.ids));
         }
         self.log.uncreated.clear_ids(&mut self.log.resolved);
         self.log.is_played = true;
@@ -401,24 +436,33 @@ impl<'l> Playback<'l> {
         }
     }
 
-    /// Applies all remaining commands.
-    fn play(&mut self, context: &mut Context<'_>) -> Result<(), Stopped> {
-        if self.should_coalesce() {
+    /// Applies the remaining commands, up to one that needs the world.
+    fn play(
+        &mut self,
+        context: &mut Context<'_>,
+        coalesces: bool,
+    ) -> Result<Interruption, Stopped> {
+        if coalesces {
             return self.play_coalesced(context);
         }
         self.skip_cancelled(context);
         while let Some(rest) = self.rest_of_run() {
+            if rest.vtable().apply_to_world.is_some() {
+                return Ok(Interruption::NeedsWorld);
+            }
             self.play_some(context, rest.left())?;
             self.skip_cancelled(context);
         }
-        Ok(())
+        Ok(Interruption::Ended)
     }
 
-    /// Applies up to `count` commands run by run. Continues after commands that fail, unless the world is strict.
+    /// Applies up to `count` commands run by run, and stops before commands that need the world. Continues after commands that fail,
+    /// unless the world is strict.
     fn play_some(&mut self, context: &mut Context<'_>, count: usize) -> Result<(), Stopped> {
         let mut left = count;
         while left > 0
             && let Some((lane, rest)) = self.current_run()
+            && rest.vtable().apply_to_world.is_none()
         {
             let now = rest.first(left);
             // SAFETY: commands from the position on were not used, and the playback borrows the log exclusively.
@@ -441,10 +485,13 @@ impl<'l> Playback<'l> {
         Ok(())
     }
 
-    /// Applies all remaining commands, in coalesced batches where possible.
-    fn play_coalesced(&mut self, context: &mut Context<'_>) -> Result<(), Stopped> {
+    /// Applies the remaining commands, up to one that needs the world, in coalesced batches where possible.
+    fn play_coalesced(&mut self, context: &mut Context<'_>) -> Result<Interruption, Stopped> {
         context.entities.coalesced.clear();
         while let Some(rest) = self.rest_of_run() {
+            if rest.vtable().apply_to_world.is_some() {
+                return Ok(Interruption::NeedsWorld);
+            }
             if rest.vtable().coalesce.is_none() {
                 self.play_some(context, rest.left())?;
                 continue;
@@ -487,7 +534,7 @@ impl<'l> Playback<'l> {
                 self.play_some(context, 1)?;
             }
         }
-        Ok(())
+        Ok(Interruption::Ended)
     }
 
     /// Coalesces commands until the batch is full or a command cannot be coalesced.
@@ -516,6 +563,36 @@ impl<'l> Playback<'l> {
                 return;
             }
         }
+    }
+}
+
+impl<'l> Playback<'l> {
+    /// Applies commands that need the world, until one fails or the next one needs only the entities. Returns the failed command. A
+    /// command fails if the manager with this id is replaced.
+    #[cold]
+    fn play_in_world(
+        &mut self,
+        host: &mut dyn PlaybackHost,
+        manager: u64,
+        resolved: &ResolvedIds,
+        keeps: bool,
+    ) -> Option<(Numbered<'l>, Fault)> {
+        while let Some((lane, rest)) = self.current_run()
+            && rest.vtable().apply_to_world.is_some()
+        {
+            // SAFETY: commands from the position on were not used, and the playback borrows the log exclusively.
+            let (run, result) =
+                unsafe { ActiveRun::apply_to_world(rest.first(1), host.world(), resolved, keeps) };
+            self.advance(1, run.cursor().rest());
+            let is_replaced = host.entities().id() != manager;
+            let replaced = is_replaced.then_some(Fault::EntitiesReplaced);
+            if let Some(fault) = replaced.or(result.err()) {
+                let (command, target) = run.last().expect("a command was taken");
+                let number = self.played;
+                return Some((Numbered { command, target, number, job: lane.job }, fault));
+            }
+        }
+        None
     }
 }
 

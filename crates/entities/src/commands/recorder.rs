@@ -44,6 +44,8 @@ pub struct CommandRecorder {
     pub(super) keys: Vec<(usize, u64)>,
     /// Name of the job that records in this lane. `None` for the main thread.
     pub(super) job: Option<&'static str>,
+    /// Set if a command needs the world.
+    pub(super) needs_world: bool,
 }
 
 impl Lane for CommandRecorder {
@@ -69,6 +71,7 @@ impl CommandRecorder {
     /// Removes all commands, and drops those that were not applied. Keeps the memory.
     pub(super) fn clear(&mut self) {
         (self.commands, self.created, self.job) = (0, 0, None);
+        self.needs_world = false;
         self.ids.clear();
         self.keys.clear();
         self.stream.clear();
@@ -203,7 +206,6 @@ pub(super) fn too_many_entities() -> ! {
 /// assert_eq!(world.entity_count(), 1);
 /// ```
 #[doc(alias = "EntityCommandBuffer")]
-#[doc(alias = "EntityCommands")]
 pub struct Commands<'w> {
     recorder: &'w mut CommandRecorder,
     /// Manager of a borrowed world. Views of the manager may be in use too, so a reference to it exists only while ids are

@@ -143,7 +143,7 @@ impl UnappliedCommand {
     /// # Ok::<(), CommandError>(())
     /// ```
     pub fn fault(&self) -> CommandFault {
-        self.fault
+        self.fault.clone()
     }
 
     /// Writes the command, and the job that recorded it.

@@ -18,7 +18,7 @@ pub(super) struct LaneIds {
 
 /// Ids of the entities of a buffer's placeholders.
 #[derive(Debug, Default)]
-pub(super) struct ResolvedIds {
+pub(crate) struct ResolvedIds {
     pub(super) stamps: BufferStamps,
     /// Ids of each lane, sorted by lane.
     pub(super) lanes: Vec<LaneIds>,
@@ -55,7 +55,7 @@ impl UncreatedIds {
 impl ResolvedIds {
     /// Returns the entity of a placeholder. Other entities are returned unchanged.
     #[inline]
-    pub(super) fn resolve(&self, entity: Entity) -> Result<Entity, Fault> {
+    pub(crate) fn resolve(&self, entity: Entity) -> Result<Entity, Fault> {
         if entity.is_placeholder() { self.resolve_placeholder(entity) } else { Ok(entity) }
     }
 
@@ -77,23 +77,23 @@ impl ResolvedIds {
     /// Returns the ids of a placeholder and of the placeholders that follow it in the same lane.
     #[inline]
     pub(super) fn ids_from(&self, placeholder: Entity) -> Result<&[Entity], Fault> {
-        let foreign = Fault::ForeignPlaceholder { placeholder };
+        let foreign = || Fault::ForeignPlaceholder { placeholder };
         let Some(of) = Placeholder::of(placeholder) else {
-            return Err(foreign);
+            return Err(foreign());
         };
-        let not_yet = Fault::NotCreatedYet { placeholder };
+        let not_yet = || Fault::NotCreatedYet { placeholder };
         let at = match self.lanes.first() {
             Some(first) if first.lane == of.lane => 0,
             _ => self
                 .lanes
                 .binary_search_by_key(&of.lane, |ids| ids.lane)
-                .map_err(|_| if of.may_be_of(&self.stamps) { not_yet } else { foreign })?,
+                .map_err(|_| if of.may_be_of(&self.stamps) { not_yet() } else { foreign() })?,
         };
         let lane = &self.lanes[at];
         if !of.is_of(lane.prefixes) {
-            return Err(foreign);
+            return Err(foreign());
         }
-        lane.ids.get(of.number as usize..).ok_or(not_yet)
+        lane.ids.get(of.number as usize..).ok_or_else(not_yet)
     }
 
     /// Replaces the placeholders in the components of a set.
@@ -103,7 +103,7 @@ impl ResolvedIds {
     }
 
     /// Replaces the placeholders that a function passes to the remap.
-    pub(super) fn resolve_all(
+    pub(crate) fn resolve_all(
         &self,
         remap: impl FnOnce(&mut EntityRemap<'_>),
     ) -> Result<(), Fault> {
@@ -115,19 +115,6 @@ impl ResolvedIds {
             })
         };
         remap(&mut EntityRemap::new(&mut resolve));
-        fault.map_or(Ok(()), Err)
-    }
-
-    /// Returns the error of [`resolve_all`](Self::resolve_all), and replaces nothing.
-    pub(super) fn check_all(&self, remap: impl FnOnce(&mut EntityRemap<'_>)) -> Result<(), Fault> {
-        let mut fault = None;
-        let mut check = |entity| {
-            if let Err(why) = self.resolve(entity) {
-                fault.get_or_insert(why);
-            }
-            entity
-        };
-        remap(&mut EntityRemap::new(&mut check));
         fault.map_or(Ok(()), Err)
     }
 }

@@ -2,18 +2,21 @@
 
 use std::fmt::{self, Formatter};
 use std::marker::PhantomData;
+use std::mem;
 
 use super::coalesce::Coalescing;
 use super::error::Result;
-use super::modify::duplicate_set;
+use super::modify::{duplicate_set, link_target};
 use super::playback::Context;
 use super::recorder::{CommandRecorder, too_many_entities};
-use super::vtable::{Aspect, Command, Effect, NoElement, Recorded, TypeNames, TypedRun};
+use super::vtable::{
+    Aspect, Command, Effect, Elements, NoElement, OwnedElements, Recorded, TypeNames, TypedRun,
+};
 use crate::entity::Entity;
-use crate::field::EntityRemap;
 use crate::manager::{Archetype, CoalesceResult, MANY_BYTES};
 use crate::placeholder::Placeholders;
 use crate::set::{CloneSet, ComponentSet};
+use crate::storage::StagingArena;
 
 impl CommandRecorder {
     /// Creates an entity with these components. Returns its placeholder.
@@ -193,7 +196,7 @@ struct Spawn<S>(S);
 impl<S: ComponentSet> Command for Spawn<S> {
     type Element = NoElement;
 
-    const COALESCES: bool = !S::SHARED;
+    const COALESCES: bool = !S::SHARED && !S::LINKS;
     const EFFECT: Effect = Effect::create::<S>();
 
     fn coalesce(coalescing: Coalescing<'_, '_, Self>) -> CoalesceResult {
@@ -217,7 +220,8 @@ impl<S: ComponentSet> Command for Spawn<S> {
 
     fn apply_run(context: &mut Context<'_>, run: &mut TypedRun<'_, '_, Self>) -> Result {
         // Creating a few entities together is not faster.
-        if run.left() < MIN_RUN {
+        // Each link is checked on its own, so that one wrong target does not prevent the others.
+        if run.left() < MIN_RUN || S::LINKS {
             while let Some((target, command)) = run.next() {
                 Self::apply(command, context, target)?;
             }
@@ -279,8 +283,8 @@ impl<S: ComponentSet> Command for Spawn<S> {
         write!(f, "spawn {target} with {}", TypeNames(S::types))
     }
 
-    fn needed(_: &Recorded<'_, Self>, _: Entity) -> [Entity; 2] {
-        [Entity::NULL; 2]
+    fn needed(command: &Recorded<'_, Self>, _: Entity) -> [Entity; 2] {
+        [link_target(&command.0), Entity::NULL]
     }
 
     fn inspect(_: &Recorded<'_, Self>, target: Entity, each: &mut dyn FnMut(Aspect)) {
@@ -317,8 +321,8 @@ impl<S: CloneSet> Command for SpawnMany<S> {
         write!(f, "spawn {count} entities from {target} on with {}", TypeNames(S::types))
     }
 
-    fn needed(_: &Recorded<'_, Self>, _: Entity) -> [Entity; 2] {
-        [Entity::NULL; 2]
+    fn needed(command: &Recorded<'_, Self>, _: Entity) -> [Entity; 2] {
+        [link_target(&command.set), Entity::NULL]
     }
 
     fn inspect(command: &Recorded<'_, Self>, target: Entity, each: &mut dyn FnMut(Aspect)) {
@@ -356,8 +360,8 @@ impl<S: ComponentSet> Command for SpawnBatch<S> {
         write!(f, "spawn {count} entities from {target} on with {}", TypeNames(S::types))
     }
 
-    fn needed(_: &Recorded<'_, Self>, _: Entity) -> [Entity; 2] {
-        [Entity::NULL; 2]
+    fn needed(command: &Recorded<'_, Self>, _: Entity) -> [Entity; 2] {
+        [command.elements().first().map_or(Entity::NULL, link_target), Entity::NULL]
     }
 
     fn inspect(command: &Recorded<'_, Self>, target: Entity, each: &mut dyn FnMut(Aspect)) {
@@ -370,29 +374,46 @@ impl<S: ComponentSet> SpawnBatch<S> {
     /// Creates the entities.
     fn create(command: Recorded<'_, Self>, context: &mut Context<'_>, target: Entity) -> Result {
         let (_, mut sets) = command.take_parts()?;
-        let (resolved, keeps) = (context.resolved, context.keeps);
+        if context.keeps {
+            // Reuses the world's arena.
+            let mut arena = mem::take(context.entities.coalesced.staging());
+            let created = Self::create_duplicates(sets, context, &mut arena, target);
+            arena.clear();
+            *context.entities.coalesced.staging() = arena;
+            return created;
+        }
         if S::HAS_ENTITIES {
             // Resolves the placeholders of all sets first. If one cannot be resolved, no entity is created.
             let all = sets.rest_mut();
-            let remap = |map: &mut EntityRemap<'_>| {
-                all.iter_mut().for_each(|set| set.remap_entities(map));
-            };
-            if keeps { resolved.check_all(remap) } else { resolved.resolve_all(remap) }?;
+            context
+                .resolved
+                .resolve_all(|map| all.iter_mut().for_each(|set| set.remap_entities(map)))?;
         }
+        Self::create_all(sets.into_owned(), context, target)
+    }
+
+    /// Creates the entities with duplicates of the sets. If one cannot be duplicated or resolved, no entity is created.
+    fn create_duplicates(
+        mut sets: Elements<'_, S>,
+        context: &mut Context<'_>,
+        arena: &mut StagingArena,
+        target: Entity,
+    ) -> Result {
+        let resolved = context.resolved;
+        let sets = sets.duplicates(arena, |set| {
+            let mut other = duplicate_set(set)?;
+            if S::HAS_ENTITIES {
+                resolved.resolve_set(&mut other)?;
+            }
+            Ok(other)
+        })?;
+        Self::create_all(sets, context, target)
+    }
+
+    fn create_all(sets: OwnedElements<'_, S>, context: &mut Context<'_>, target: Entity) -> Result {
         context.assign_ids(target, sets.len())?;
-        let mut fault = None;
-        let next = || {
-            let duplicate = |set: &mut S| {
-                let mut other = duplicate_set(set)?;
-                if S::HAS_ENTITIES {
-                    resolved.resolve_set(&mut other)?;
-                }
-                Ok(other)
-            };
-            sets.next(duplicate)?.map_err(|why| fault = Some(why)).ok()
-        };
-        context.entities.spawn_each(std::iter::from_fn(next))?;
-        fault.map_or(Ok(()), Err)
+        context.entities.spawn_each(sets)?;
+        Ok(())
     }
 }
 

@@ -8,12 +8,14 @@
 #![expect(unsafe_code, reason = "payloads of many types in one block of memory")]
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use std::any::Any;
 use std::fmt;
 use std::marker::PhantomData;
 use std::mem;
 use std::ptr::{self, NonNull};
 
 use super::playback::{Context, Fault};
+use super::resolved_ids::ResolvedIds;
 use super::vtable::{Aspect, CommandVTable, Effect, ListHeader};
 use crate::entity::Entity;
 use crate::manager::CoalesceResult;
@@ -224,6 +226,24 @@ impl<'l> ActiveRun<'l> {
         let mut run = Self { cursor, keeps: context.keeps, last: None };
         // SAFETY: the commands at the cursor belong to the cursor's vtable.
         let result = unsafe { (cursor.vtable.apply)(context, &mut run) };
+        (run, result)
+    }
+
+    /// Applies the first command at a cursor to a world. The command needs a world, and is dropped without one.
+    ///
+    /// # Safety
+    ///
+    /// - the command was not used, and only this playback uses the stream
+    pub(super) unsafe fn apply_to_world(
+        cursor: RunCursor<'l>,
+        world: Option<&mut dyn Any>,
+        ids: &ResolvedIds,
+        keeps: bool,
+    ) -> (Self, Result<(), Fault>) {
+        let mut run = Self { cursor, keeps, last: None };
+        let apply = cursor.vtable.apply_to_world.expect("the command needs a world");
+        // SAFETY: the commands at the cursor belong to the cursor's vtable.
+        let result = unsafe { apply(world, ids, &mut run) };
         (run, result)
     }
 

@@ -7,6 +7,7 @@
 #![expect(unsafe_code, reason = "payloads are stored as bytes; their vtables restore the types")]
 
 use std::alloc::Layout;
+use std::any::Any;
 use std::fmt::{self, Formatter};
 use std::marker::PhantomData;
 use std::mem::{ManuallyDrop, needs_drop};
@@ -16,8 +17,9 @@ use std::slice;
 
 use super::coalesce::Coalescing;
 use super::error::Result;
-use super::playback::Context;
+use super::playback::{Context, Fault};
 use super::recorder::CommandRecorder;
+use super::resolved_ids::ResolvedIds;
 use super::stream::{ActiveRun, RunCursor, drop_each};
 use crate::component::ComponentType;
 use crate::entity::Entity;
@@ -38,10 +40,18 @@ pub(super) trait Command: Sized + Send + 'static {
     /// True for commands that implement [`coalesce`](Self::coalesce).
     const COALESCES: bool = false;
 
+    /// True for commands that implement [`apply_to_world`](Self::apply_to_world) instead of [`apply`](Self::apply).
+    const NEEDS_WORLD: bool = false;
+
     const EFFECT: Effect = Effect::Other;
 
     /// Applies the command.
     fn apply(command: Recorded<'_, Self>, context: &mut Context<'_>, target: Entity) -> Result;
+
+    /// Applies the command to a world, which is passed as [`Any`].
+    fn apply_to_world(_: Recorded<'_, Self>, _: &mut dyn Any, _: &ResolvedIds) -> Result {
+        Err(Fault::NeedsWorld)
+    }
 
     /// Applies consecutive commands until the run is empty, a command fails, or a command has skipped members of its list.
     #[inline]
@@ -119,13 +129,17 @@ pub(super) type SetNumber = fn(&mut EntityManager) -> Option<u32>;
 impl Effect {
     /// Returns the effect of a command that creates its target with a set.
     pub(super) const fn create<S: ComponentSet>() -> Self {
-        if S::SHARED || S::HAS_ENTITIES { Self::Other } else { Self::Create(set_number::<S>) }
+        if S::SHARED || S::HAS_ENTITIES || S::LINKS {
+            Self::Other
+        } else {
+            Self::Create(set_number::<S>)
+        }
     }
 
     /// Returns the effect of a command that adds or replaces a set.
     pub(super) const fn write<S: ComponentSet>(change: SetOperation) -> Self {
         // For sets with shared values or entities, the values decide whether the world refuses the set.
-        if S::SHARED || S::HAS_ENTITIES {
+        if S::SHARED || S::HAS_ENTITIES || S::LINKS {
             Self::Other
         } else {
             Self::Change(change, set_number::<S>)
@@ -134,7 +148,8 @@ impl Effect {
 
     /// Returns the effect of a command that removes a set.
     pub(super) const fn remove<S: ComponentSet>() -> Self {
-        Self::Change(SetOperation::Remove, set_number::<S>)
+        // Without a link, another entity despawns less.
+        if S::LINKS { Self::Other } else { Self::Change(SetOperation::Remove, set_number::<S>) }
     }
 }
 
@@ -162,6 +177,8 @@ pub(super) struct CommandVTable {
     /// - the commands of the run belong to this vtable
     pub(super) apply: unsafe fn(&mut Context<'_>, &mut ActiveRun<'_>) -> Result,
     pub(super) coalesce: Option<CoalesceFn>,
+    /// Applies the first command of a run to a world. `None` for commands that need only the entities.
+    pub(super) apply_to_world: Option<ApplyToWorldFn>,
     /// Describes a command in words.
     ///
     /// # Safety
@@ -191,6 +208,14 @@ pub(super) struct CommandVTable {
 /// - the slot is the target slot of the same command
 pub(super) type CoalesceFn =
     unsafe fn(&mut Context<'_>, Entity, *mut u8, *mut Entity) -> CoalesceResult;
+
+/// Function that applies the first command of a run to a world. Without a world, the command is dropped.
+///
+/// # Safety
+///
+/// - the commands of the run belong to the vtable
+pub(super) type ApplyToWorldFn =
+    unsafe fn(Option<&mut dyn Any>, &ResolvedIds, &mut ActiveRun<'_>) -> Result;
 
 impl CommandVTable {
     /// Size in vtables whose payloads have different sizes. Such payloads begin with a [`ListHeader`], which has the size.
@@ -233,6 +258,7 @@ impl<C: Command> VTableOf<C> {
         },
         apply: apply_run::<C>,
         coalesce: if C::COALESCES { Some(coalesce_payload::<C>) } else { None },
+        apply_to_world: if C::NEEDS_WORLD { Some(apply_to_world::<C>) } else { None },
         describe: describe_payload::<C>,
         needed: needed_by_payload::<C>,
         inspect: inspect_payload::<C>,
@@ -258,6 +284,21 @@ unsafe fn drop_payload<C: Command>(payload: *mut u8) {
 /// - the commands of the run are of type `C`
 unsafe fn apply_run<C: Command>(context: &mut Context<'_>, run: &mut ActiveRun<'_>) -> Result {
     C::apply_run(context, &mut TypedRun { run, of: PhantomData })
+}
+
+/// Implements [`ApplyToWorldFn`].
+///
+/// # Safety
+///
+/// - the commands of the run are of type `C`
+unsafe fn apply_to_world<C: Command>(
+    world: Option<&mut dyn Any>,
+    ids: &ResolvedIds,
+    run: &mut ActiveRun<'_>,
+) -> Result {
+    let mut run = TypedRun::<C> { run, of: PhantomData };
+    let Some((_, command)) = run.next() else { return Ok(()) };
+    C::apply_to_world(command, world.ok_or(Fault::NeedsWorld)?, ids)
 }
 
 /// Implements [`CoalesceFn`].
@@ -451,7 +492,7 @@ pub(super) struct Elements<'e, T> {
     memory: PhantomData<&'e mut T>,
 }
 
-impl<T> Elements<'_, T> {
+impl<'e, T> Elements<'e, T> {
     pub(super) fn len(&self) -> usize {
         self.count
     }
@@ -477,6 +518,19 @@ impl<T> Elements<'_, T> {
         })
     }
 
+    /// Converts the elements to an iterator.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the buffer keeps its commands.
+    #[inline]
+    pub(super) fn into_owned(self) -> OwnedElements<'e, T> {
+        let this = ManuallyDrop::new(self);
+        let Self { first, count, next, keeps, .. } = *this;
+        assert!(!keeps, "the buffer owns the elements");
+        OwnedElements { next: first.wrapping_add(next), left: count - next, memory: PhantomData }
+    }
+
     /// Returns the elements that were not taken. Elements of a buffer that keeps its commands must not be changed.
     pub(super) fn rest_mut(&mut self) -> &mut [T] {
         // SAFETY: `count` elements are stored from `first` on. Those from `next` on were not taken, and no other code uses them.
@@ -488,15 +542,15 @@ impl<T> Elements<'_, T> {
         &mut self,
         arena: &'c mut StagingArena,
         mut duplicate: impl FnMut(&mut T) -> Result<T>,
-    ) -> Result<Duplicates<'c, T>> {
+    ) -> Result<OwnedElements<'c, T>> {
         let layout = Layout::array::<T>(self.count).expect("as large as what was recorded");
         let first = arena.place(layout).cast::<T>();
-        let mut made = Duplicates { first, count: 0, next: 0, memory: PhantomData };
+        let mut made = OwnedElements { next: first, left: 0, memory: PhantomData };
         for element in self.rest_mut() {
             let other = duplicate(element)?;
             // SAFETY: the memory has room for `self.count` elements, and at most that number is written.
-            unsafe { first.add(made.count).write(other) };
-            made.count += 1;
+            unsafe { first.add(made.left).write(other) };
+            made.left += 1;
         }
         Ok(made)
     }
@@ -519,36 +573,36 @@ impl<T> Drop for Elements<'_, T> {
     }
 }
 
-/// Iterator over duplicated elements. Drops the elements that are not taken.
-pub(super) struct Duplicates<'c, T> {
-    first: *mut T,
-    count: usize,
-    next: usize,
+/// Iterator over elements that it owns. Drops the elements that are not taken.
+pub(super) struct OwnedElements<'c, T> {
+    next: *mut T,
+    left: usize,
     memory: PhantomData<&'c mut T>,
 }
 
-impl<T> Iterator for Duplicates<'_, T> {
+impl<T> Iterator for OwnedElements<'_, T> {
     type Item = T;
 
+    #[inline(always)]
     fn next(&mut self) -> Option<T> {
-        if self.next == self.count {
-            return None;
-        }
-        self.next += 1;
-        // SAFETY: `count` elements were written, and each is read once.
-        Some(unsafe { self.first.add(self.next - 1).read() })
+        self.left = self.left.checked_sub(1)?;
+        let element = self.next;
+        self.next = element.wrapping_add(1);
+        // SAFETY: `left` elements were written from `next` on, and each is read once.
+        Some(unsafe { element.read() })
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        let left = self.count - self.next;
-        (left, Some(left))
+        (self.left, Some(self.left))
     }
 }
 
-impl<T> Drop for Duplicates<'_, T> {
+impl<T> ExactSizeIterator for OwnedElements<'_, T> {}
+
+impl<T> Drop for OwnedElements<'_, T> {
     fn drop(&mut self) {
         // SAFETY: the elements from `next` on were written and not taken, and are not used again.
-        unsafe { drop_each(self.first.add(self.next), self.count - self.next) };
+        unsafe { drop_each(self.next, self.left) };
     }
 }
 

@@ -223,9 +223,30 @@ impl ComponentType {
         self.0.per_chunk.is_some()
     }
 
+    /// Returns whether the type is the source of a [`Relationship`](crate::Relationship), or the buffer of its other direction.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, ComponentType};
+    ///
+    /// #[derive(Component)]
+    /// struct Health(u32);
+    ///
+    /// assert!(!ComponentType::of::<Health>().is_in_relationship());
+    /// ```
+    pub fn is_in_relationship(self) -> bool {
+        self.0.relationship.is_some() || self.0.reverse_of.is_some()
+    }
+
     /// Returns `true` if the type was [registered](Self::register) at run time.
     pub fn is_runtime(self) -> bool {
         self.0.type_id.is_none()
+    }
+
+    /// Returns the id of the Rust type, or `None` if the type was registered at run time.
+    pub(crate) fn rust_type(self) -> Option<std::any::TypeId> {
+        self.0.type_id
     }
 
     /// Returns the shape of values: the fields and their offsets.

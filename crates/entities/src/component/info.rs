@@ -15,9 +15,12 @@ use std::{fmt, slice};
 use super::component_type::stable_name;
 use super::probe::How;
 use super::registry::keep_name;
-use super::{Component, ComponentType, REMEDY, WriteGroup};
+use super::require::{Requirements, requirements_of};
+use super::{Component, ComponentType, REMEDY, RelationshipInfo, WriteGroup};
 use crate::entity::Entity;
-use crate::field::{EntityRemap, Shape, StateHasher};
+use crate::field::{
+    EntityRemap, Shape, StateHasher, ValueError, ValueReader, ValueWriter, unreadable,
+};
 
 /// Type-erased metadata of a component type. There is one for each type of the program, which is created at registration and
 /// never freed.
@@ -54,12 +57,20 @@ pub(crate) struct TypeInfo {
     pub(crate) beginning: Beginning,
     pub(crate) hash: HashColumn,
     pub(crate) remap: Option<RemapColumn>,
+    pub(crate) write: WriteColumn,
+    pub(crate) read: ReadColumn,
     /// Function that finds the elements of a buffer. `None` for other components.
     pub(crate) elements: Option<FindElements>,
     /// The type and default of the per-chunk value, if the type is a chunk component. The column then has no bytes.
     pub(crate) per_chunk: Option<ChunkValue>,
     /// The functions on shared values, if the type is a shared component. The column then has no bytes.
     pub(crate) shared: Option<SharedFunctions>,
+    /// The components that arrive together with the type.
+    pub(crate) requirements: Requirements,
+    /// The relationship that the type is the source of.
+    pub(crate) relationship: Option<&'static RelationshipInfo>,
+    /// The relationship whose sources a buffer of the type contains.
+    pub(crate) reverse_of: Option<&'static RelationshipInfo>,
 }
 
 /// The description of a value that exists once per chunk.
@@ -72,7 +83,8 @@ pub(crate) struct ChunkValue {
 }
 
 /// A type-erased shared component value.
-pub(crate) type SharedValue = Arc<dyn Any + Send + Sync>;
+#[doc(hidden)]
+pub type SharedValue = Arc<dyn Any + Send + Sync>;
 
 /// Functions on the values of a shared component. They panic if a value has another type.
 #[derive(Clone, Copy)]
@@ -84,6 +96,10 @@ pub(crate) struct SharedFunctions {
     pub(crate) shape: &'static Shape,
     /// Feeds a value to a hasher, field by field.
     pub(crate) feed: fn(&(dyn Any + Send + Sync), &mut StateHasher),
+    /// Writes a value field by field.
+    pub(crate) write: fn(&(dyn Any + Send + Sync), &mut dyn ValueWriter),
+    /// Reads a value field by field.
+    pub(crate) read: fn(&mut dyn ValueReader) -> Result<SharedValue, ValueError>,
     /// Creates the default value, if the type has one.
     pub(crate) default: Option<fn() -> SharedValue>,
     /// Creates a copy of a shared value with replaced entities. `None` if values of the type cannot refer to entities.
@@ -133,6 +149,21 @@ pub(crate) type HashColumn = unsafe fn(&'static Shape, *const u8, usize, &mut St
 /// The function [records](EntityRemap::begin_value) the start of each value before user code runs for the value, because user
 /// code may panic.
 pub(crate) type RemapColumn = unsafe fn(&'static Shape, *mut u8, usize, &mut EntityRemap<'_>);
+
+/// Writes `count` values, beginning at an address, field by field. Each value follows a call of [`ValueWriter::element`].
+///
+/// # Safety
+///
+/// - the address has `count` values of the type
+pub(crate) type WriteColumn = unsafe fn(&'static Shape, *const u8, usize, &mut dyn ValueWriter);
+
+/// Reads `count` values field by field, and writes them to an address. If it fails or panics, no value remains.
+///
+/// # Safety
+///
+/// - the address has room for `count` values
+pub(crate) type ReadColumn =
+    unsafe fn(&'static Shape, *mut u8, usize, &mut dyn ValueReader) -> Result<(), ValueError>;
 
 /// Returns the elements of a buffer: the element shape, the address of the first element and the count.
 ///
@@ -189,9 +220,14 @@ impl TypeInfo {
             beginning: Beginning::Zero,
             hash: hash_bytes,
             remap: None,
+            write: write_opaque,
+            read: read_opaque,
             elements: None,
             per_chunk: None,
             shared: None,
+            requirements: Requirements::default(),
+            relationship: None,
+            reverse_of: None,
         }
     }
 
@@ -234,6 +270,11 @@ impl TypeInfo {
             },
             hash: hash_column::<T>,
             remap: T::HAS_ENTITIES.then_some(remap_column::<T> as RemapColumn),
+            requirements: requirements_of::<T>(),
+            // The functions of another type would misread the values.
+            relationship: T::RELATIONSHIP.filter(|info| (info.rust_types)().0 == TypeId::of::<T>()),
+            write: write_column::<T>,
+            read: read_column::<T>,
             ..Self::new(index, names, T::SHAPE, Some(TypeId::of::<T>()))
         }
     }
@@ -302,6 +343,30 @@ impl Written {
             written.count = index + 1;
         }
         mem::forget(written);
+    }
+}
+
+impl Written {
+    /// Writes `count` values returned by `make`, beginning at `first`. If `make` fails or panics, no value remains.
+    ///
+    /// # Safety
+    ///
+    /// - `first` has room for `count` values
+    pub(crate) unsafe fn try_fill<T>(
+        first: *mut T,
+        count: usize,
+        mut make: impl FnMut() -> Result<T, ValueError>,
+    ) -> Result<(), ValueError> {
+        let drop = needs_drop::<T>().then_some(drop_column::<T> as DropColumn);
+        let mut written = Self { drop, first: first.cast(), count: 0 };
+        for index in 0..count {
+            let value = make()?;
+            // SAFETY: `first` has room for `count` values, and `index` is less than `count`.
+            unsafe { first.add(index).write(value) };
+            written.count = index + 1;
+        }
+        mem::forget(written);
+        Ok(())
     }
 }
 
@@ -375,6 +440,62 @@ unsafe fn remap_column<T: Component>(
         map.begin_value();
         value.remap(map);
     }
+}
+
+/// Implements [`WriteColumn`] for the component type `T`.
+///
+/// # Safety
+///
+/// - the column has `count` values of type `T`
+unsafe fn write_column<T: Component>(
+    _: &'static Shape,
+    column: *const u8,
+    count: usize,
+    out: &mut dyn ValueWriter,
+) {
+    // SAFETY: the column has `count` values of type `T`.
+    for value in unsafe { slice::from_raw_parts(column.cast::<T>(), count) } {
+        out.element();
+        value.write_value(out);
+    }
+}
+
+/// Implements [`ReadColumn`] for the component type `T`.
+///
+/// # Safety
+///
+/// - `to` has room for `count` values of type `T`
+unsafe fn read_column<T: Component>(
+    _: &'static Shape,
+    to: *mut u8,
+    count: usize,
+    from: &mut dyn ValueReader,
+) -> Result<(), ValueError> {
+    // SAFETY: `to` has room for `count` values.
+    unsafe { Written::try_fill(to.cast::<T>(), count, || T::read_value(from)) }
+}
+
+/// Implements [`WriteColumn`] for types whose values are written in another way.
+///
+/// # Safety
+///
+/// - the column has `count` values of the shape
+unsafe fn write_opaque(shape: &'static Shape, _: *const u8, _: usize, out: &mut dyn ValueWriter) {
+    out.opaque(shape.name);
+}
+
+/// Implements [`ReadColumn`] for types whose values are read in another way. It always fails.
+///
+/// # Safety
+///
+/// - `to` has room for `count` values of the shape
+unsafe fn read_opaque(
+    shape: &'static Shape,
+    _: *mut u8,
+    _: usize,
+    from: &mut dyn ValueReader,
+) -> Result<(), ValueError> {
+    Err(unreadable(from, shape.name))
 }
 
 /// Implements [`HashColumn`] for types all of whose bytes are initialised.

@@ -1,9 +1,12 @@
 //! Components and the metadata of their types.
 
 mod component_type;
+pub(crate) mod float_bits;
 mod info;
 pub(crate) mod probe;
 pub(crate) mod registry;
+mod relationship;
+mod require;
 mod runtime;
 mod write_group;
 
@@ -11,18 +14,23 @@ use std::any::type_name;
 use std::num::NonZero;
 
 pub use component_type::ComponentType;
-pub use info::TypeSlot;
+pub use info::{SharedValue, TypeSlot};
 pub use probe::{Duplicate, Initial};
 pub use registry::RegisterError;
+pub use relationship::{Mutable, RelationshipInfo};
+pub use require::{RequireVisitor, RequiredValue};
 pub use runtime::RuntimeType;
 pub use write_group::WriteGroup;
 
 pub use component_type::generic_name;
+pub(crate) use component_type::stable_name;
+pub(crate) use info::stable_hash;
 pub(crate) use info::{
-    Beginning, ChunkValue, Copying, RemapColumn, SharedFunctions, SharedValue, TypeInfo, Written,
-    drop_column,
+    Beginning, ChunkValue, Copying, RemapColumn, SharedFunctions, TypeInfo, Written, drop_column,
 };
 pub(crate) use probe::How;
+pub(crate) use relationship::SourceList;
+pub(crate) use require::{Requirement, broken_requirement, required_by, visits_of};
 
 use crate::field::Field;
 
@@ -36,8 +44,37 @@ const REMEDY: &str = "add it first, or check with `has`";
 ///
 /// The derive also implements [`Field`], and selects how values are [duplicated](Self::duplicate) and
 /// [initialized](Self::initial).
-/// Its options are `#[component(name = "…", enableable, cleanup, track_changes, write_group(…), maximum_chunk_capacity = …,
-/// remedy = "…")]`.
+/// Its options are `#[component(name = "…", enableable, cleanup, track_changes, require(…), write_group(…),
+/// maximum_chunk_capacity = …, remedy = "…")]`.
+///
+/// # Required components
+///
+/// `#[component(require(B, C = C(1)))]` on `A` makes the missing ones of `B` and `C` arrive together with `A`, in the same move:
+/// with `spawn`, `add`, `add_types`, `create`, `set_archetype` and their commands. `B` begins with its default, and `C` with the
+/// given value. Components that the caller passes, or that the entity has, are kept. Required components can require others. If
+/// several types require one component, the value of a direct requirement is used, and among those the one of the first type.
+///
+/// Copies are not completed: `instantiate`, forks and transfers add nothing. Removing `A` keeps `B` and `C`:
+/// [`remove_with_required`](crate::EntityManager::remove_with_required) removes them too. Removing `B` alone is allowed, except in a
+/// strict world (A0243). The constructors run before the entity changes.
+///
+/// ```
+/// use ancho_entities::{Component, World};
+///
+/// #[derive(Component, Default, Debug, PartialEq)]
+/// struct Position(f32);
+///
+/// #[derive(Component, Debug, PartialEq)]
+/// struct Health(u32);
+///
+/// #[derive(Component)]
+/// #[component(require(Position, Health = Health(20)))]
+/// struct Orc;
+///
+/// let mut world = World::new("Simulation");
+/// let orc = world.spawn((Orc, Position(3.0)));
+/// assert_eq!((world.get(orc), world.get(orc)), (Ok(&Position(3.0)), Ok(&Health(20))));
+/// ```
 ///
 /// # Examples
 ///
@@ -97,7 +134,7 @@ pub trait Component: Field + Send + Sync + Sized + 'static {
     /// A cleanup component detects additions, removals and despawns without callbacks. A system that handles `Sound` adds a
     /// `Voice` to each entity with `Sound`. An entity with `Sound` and without `Voice` is new. An entity with `Voice` and without
     /// `Sound` has lost the component or was despawned. No change is missed or reported twice. The second example below shows
-    /// this.
+    /// this. An [observer](crate::World::add_observer) runs at once instead, and [`Removed`](crate::Removed) lists removals.
     ///
     /// # Examples
     ///
@@ -279,6 +316,19 @@ pub trait Component: Field + Send + Sync + Sized + 'static {
     /// assert_eq!(refused.to_string(), "A0051: entity 0v1 has no `Velocity`; the systems of `add_physics` add it");
     /// ```
     const REMEDY: &'static str = REMEDY;
+
+    /// Set if the type requires other components.
+    #[doc(hidden)]
+    const REQUIRES: bool = false;
+
+    /// Visits the components that the type requires directly, in the same order each time.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn require<V: RequireVisitor>(_visitor: &mut V) {}
+
+    /// The relationship that the component is the source of. Only the derive sets it.
+    #[doc(hidden)]
+    const RELATIONSHIP: Option<&'static RelationshipInfo> = None;
 
     /// Returns the slot that caches the type's registration.
     #[doc(hidden)]

@@ -105,6 +105,12 @@ impl<T> Initial<T> {
         Self { make: None }
     }
 
+    /// Returns the function that makes the value.
+    #[doc(hidden)]
+    pub const fn __make(self) -> Option<fn() -> T> {
+        self.make
+    }
+
     /// Creates an `Initial` whose value is the [`Default`] of the type.
     pub const fn default() -> Self
     where

@@ -155,6 +155,21 @@ pub(super) fn find(name: &str) -> Option<&'static TypeInfo> {
     read().by_name.get(name).copied()
 }
 
+/// Returns the stable names of all types, in ascending order.
+pub(crate) fn stable_names() -> Vec<&'static str> {
+    let mut names: Vec<_> = read().by_name.values().map(|info| info.stable_name).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+/// Returns the metadata of a type with a stable name, and whether other types have the same stable name.
+pub(crate) fn find_stable(stable_name: &str) -> Option<(&'static TypeInfo, bool)> {
+    let hash = super::info::stable_hash(stable_name);
+    let info = read().by_stable_hash.get(&hash).copied()?;
+    (info.stable_name == stable_name).then(|| (info, info.shares_stable_name.load(Relaxed)))
+}
+
 /// The error of a component type that cannot be registered.
 ///
 /// # Examples

@@ -109,7 +109,7 @@ impl RuntimeType {
             .into_iter()
             .map(|(name, offset, kind)| {
                 let shape = kind.scalar_shape().expect("it was checked that the kind has a size");
-                FieldShape { name: name.leak(), offset, shape }
+                FieldShape { name: name.leak(), offset, shape, aliases: &[], is_skipped: false }
             })
             .collect();
         let mut shape =

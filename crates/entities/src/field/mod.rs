@@ -1,17 +1,29 @@
 //! Reflection of components: names and offsets of fields, hashes of values, and replacement of the entities in values.
 #![expect(unsafe_code, reason = "the contract that lets storage read and write bytes")]
 
+mod flat;
 mod hasher;
 mod impls;
 mod remap;
 mod shape;
+mod state;
+mod values;
 
+use std::marker::PhantomData;
 use std::slice;
 
+pub(crate) use flat::FlatLayout;
 pub use hasher::StateHasher;
+pub(crate) use hasher::Stream;
 pub(crate) use impls::unit_field;
 pub use remap::EntityRemap;
 pub use shape::{FieldKind, FieldShape, Shape, VariantShape, field, opaque_field};
+pub use state::{
+    OpaqueStateField, StateField, StateValue, opaque_state_field, opaque_state_variant_field,
+    state_field, state_variant_field,
+};
+pub use values::{Scalar, ValueError, ValuePart, ValueReader, ValueWriter, missing, unreadable};
+pub(crate) use values::{read_list, read_newtype, write_list, write_newtype};
 
 /// A type with reflection: a component, or a field of one.
 ///
@@ -19,6 +31,7 @@ pub use shape::{FieldKind, FieldShape, Shape, VariantShape, field, opaque_field}
 /// `Field`:
 ///
 /// - numbers, `bool`, `char`, text, `Duration`, atomics and [`Entity`](crate::Entity)
+/// - [`Random`](ancho_burst::math::Random), [`Timer`](crate::Timer) and [`Stopwatch`](crate::Stopwatch)
 /// - tuples, arrays, `Option`, `Result`, `Box`, `Vec` and the ordered collections
 /// - the fixed strings and lists of `ancho_collections`
 /// - blob assets and references to them, which are hashed by content
@@ -35,6 +48,8 @@ pub use shape::{FieldKind, FieldShape, Shape, VariantShape, field, opaque_field}
 /// # Options of the derive
 ///
 /// - `#[field(opaque)]` on a field, or on the whole type, makes it opaque.
+/// - `#[field(skip)]` on a field makes it opaque, and lets files omit it: a loaded value has the default of the field's type.
+/// - `#[field(alias = "…")]` on a field or a variant is a name that it had in older files.
 /// - Type parameters that are used by fields must implement `Field`, unless the fields are opaque.
 ///
 /// # Values from outside
@@ -112,6 +127,22 @@ pub unsafe trait Field: Sized + 'static {
 
     /// Replaces every entity in the value.
     fn remap(&mut self, map: &mut EntityRemap<'_>);
+
+    /// Writes the value to a file or a text, field by field.
+    ///
+    /// The default is for types that are implemented by hand: it records that the value cannot be written.
+    fn write_value(&self, out: &mut dyn ValueWriter) {
+        out.opaque(Self::SHAPE.name);
+    }
+
+    /// Reads a value from a file or a text, field by field.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the source has another value, or the type cannot be read.
+    fn read_value(from: &mut dyn ValueReader) -> Result<Self, ValueError> {
+        Err(unreadable(from, Self::SHAPE.name))
+    }
 }
 
 /// Returns the shape of a type.
@@ -122,13 +153,34 @@ pub(crate) fn shape_of<T: Field>() -> &'static Shape {
 }
 
 /// Returns the bytes of values, or `None` if the type is not [plain](Shape::plain).
-fn plain_bytes<T: Field>(values: &[T]) -> Option<&[u8]> {
+pub(crate) fn plain_bytes<T: Field>(values: &[T]) -> Option<&[u8]> {
     // SAFETY:
     // - the memory is that of the slice, borrowed for the same lifetime
     // - each byte is initialised and does not change while it is borrowed, which `Field` guarantees for a type whose shape is plain
     T::SHAPE.plain.then(|| unsafe {
         slice::from_raw_parts(values.as_ptr().cast::<u8>(), size_of_val(values))
     })
+}
+
+/// Appends values, given their memory.
+///
+/// # Panics
+///
+/// Panics if the type is not [plain](Shape::plain), does not accept [any bits](Shape::any_bits), or the number of bytes is not a
+/// multiple of its size.
+fn extend_from_bytes<T: Field>(values: &mut Vec<T>, bytes: &[u8]) {
+    assert!(T::SHAPE.plain && T::SHAPE.any_bits && bytes.len().is_multiple_of(size_of::<T>()));
+    let count = bytes.len() / size_of::<T>();
+    values.reserve_exact(count);
+    let len = values.len();
+    // SAFETY:
+    // - the vector has room for `count` more values, which are as large as the bytes; the slice is in other memory
+    // - any bytes are valid values, which `Field` guarantees for a type whose shape says so
+    unsafe {
+        let end = values.as_mut_ptr().add(len).cast::<u8>();
+        end.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
+        values.set_len(len + count);
+    }
 }
 
 /// A borrowed field of a type that derives [`Field`].
@@ -146,12 +198,20 @@ pub trait VisitField: Sized {
 
     #[doc(hidden)]
     fn __ancho_remap(self, _: &mut EntityRemap<'_>) {}
+
+    #[doc(hidden)]
+    fn __ancho_write(self, _: &mut dyn ValueWriter) {}
 }
 
 impl<F: Field> VisitField for FieldValue<&F> {
     #[inline(always)]
     fn __ancho_hash(self, state: &mut StateHasher) {
         self.0.hash_state(state);
+    }
+
+    #[inline(always)]
+    fn __ancho_write(self, out: &mut dyn ValueWriter) {
+        self.0.write_value(out);
     }
 }
 
@@ -169,6 +229,37 @@ pub trait VisitNothing {
 
     #[doc(hidden)]
     fn __ancho_remap(&self, _: &mut EntityRemap<'_>) {}
+
+    #[doc(hidden)]
+    fn __ancho_write(&self, _: &mut dyn ValueWriter) {}
 }
 
 impl<R> VisitNothing for FieldValue<R> {}
+
+/// Stands for the type of a field that is read. The methods of [`ReadField`] are found before those of [`ReadNothing`].
+#[derive(Debug)]
+pub struct FieldType<F>(pub PhantomData<fn() -> F>);
+
+/// Reads a field.
+pub trait ReadField<F> {
+    #[doc(hidden)]
+    fn __ancho_read(&self, from: &mut dyn ValueReader) -> Result<F, ValueError>;
+}
+
+impl<F: Field> ReadField<F> for FieldType<F> {
+    fn __ancho_read(&self, from: &mut dyn ValueReader) -> Result<F, ValueError> {
+        F::read_value(from)
+    }
+}
+
+/// Accepts a field that is not a [`Field`], in code that does not compile.
+pub trait ReadNothing<F> {
+    #[doc(hidden)]
+    fn __ancho_read(&self, from: &mut dyn ValueReader) -> Result<F, ValueError>;
+}
+
+impl<F> ReadNothing<F> for &FieldType<F> {
+    fn __ancho_read(&self, from: &mut dyn ValueReader) -> Result<F, ValueError> {
+        Err(unreadable(from, std::any::type_name::<F>()))
+    }
+}

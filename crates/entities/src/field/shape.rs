@@ -178,6 +178,10 @@ pub struct FieldShape {
     pub offset: usize,
     /// The shape of the field's type.
     pub shape: &'static Shape,
+    /// Names that the field had in older files: `#[field(alias = "…")]`.
+    pub aliases: &'static [&'static str],
+    /// True if files omit the field: `#[field(skip)]`.
+    pub is_skipped: bool,
 }
 
 impl FieldShape {
@@ -191,7 +195,7 @@ impl FieldShape {
     /// ```
     #[must_use]
     pub const fn new<F: Field>(name: &'static str, offset: usize) -> Self {
-        Self { name, offset, shape: F::SHAPE }
+        Self { name, offset, shape: F::SHAPE, aliases: &[], is_skipped: false }
     }
 
     /// Describes an opaque field of any type.
@@ -204,7 +208,23 @@ impl FieldShape {
     /// ```
     #[must_use]
     pub const fn opaque<F>(name: &'static str, offset: usize) -> Self {
-        Self { name, offset, shape: Opaque::<F>::SHAPE }
+        Self { name, offset, shape: Opaque::<F>::SHAPE, aliases: &[], is_skipped: false }
+    }
+}
+
+impl FieldShape {
+    /// Returns the field with names that it had in older files.
+    #[must_use]
+    pub const fn with_aliases(mut self, aliases: &'static [&'static str]) -> Self {
+        self.aliases = aliases;
+        self
+    }
+
+    /// Returns the field as one that files omit.
+    #[must_use]
+    pub const fn skipped(mut self) -> Self {
+        self.is_skipped = true;
+        self
     }
 }
 
@@ -225,6 +245,8 @@ pub struct VariantShape {
     pub name: &'static str,
     /// The fields of the variant, in declaration order.
     pub fields: &'static [FieldShape],
+    /// Names that the variant had in older files: `#[field(alias = "…")]`.
+    pub aliases: &'static [&'static str],
 }
 
 struct Opaque<T>(T);

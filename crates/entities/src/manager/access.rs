@@ -11,7 +11,7 @@ use super::shared_components::shared_values_of;
 use crate::buffer::{
     BufferElement, BufferLayout, DynamicBuffer, UntypedBuffer, elements_of, write_empty,
 };
-use crate::component::{Component, ComponentType};
+use crate::component::{Component, ComponentType, Mutable};
 use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::managed::ManagedComponent;
@@ -82,7 +82,10 @@ impl EntityManager {
     /// ```
     #[inline]
     #[doc(alias = "GetComponentDataRW")]
-    pub fn get_mut<T: Component>(&mut self, entity: Entity) -> Result<&mut T, EntityError> {
+    pub fn get_mut<T: Component + Mutable>(
+        &mut self,
+        entity: Entity,
+    ) -> Result<&mut T, EntityError> {
         let (column, row) = self.column_mut(entity, ComponentType::of::<T>())?;
         // SAFETY: the column has a value of this type in the row, in unshared memory, and the manager is borrowed mutably.
         Ok(unsafe { &mut *column.cast::<T>().add(row) })
@@ -198,6 +201,9 @@ impl EntityManager {
                 Err(error) => Err(Rejected { value: set, error }),
             };
         }
+        if S::LINKS {
+            return self.insert_linked(entity, set, SetOperation::Set).map(drop);
+        }
         self.insert(entity, set, SetOperation::Set).map(drop)
     }
 
@@ -248,7 +254,12 @@ impl EntityManager {
             // SAFETY: by the contract of this function, no job uses the component. Other jobs do not use its versions.
             unsafe { chunk.note_written_beside(column, location.row, 1, self.storage.version) };
         }
-        drop(old);
+        if chunk.is_observed() {
+            let entity = chunk.entities()[location.row as usize];
+            self.storage.log_replaced(entity, location.chunk, old);
+        } else {
+            drop(old);
+        }
     }
 
     /// Exchanges all components of two entities, including buffers, enabled bits and shared values.
@@ -281,6 +292,11 @@ impl EntityManager {
         let archetype = self.storage.chunks[from.chunk].archetype;
         if archetype != self.storage.chunks[to.chunk].archetype {
             return Err(EntityError::DifferentArchetypes { left, right });
+        }
+        let shape = &self.storage.archetypes[archetype].shape;
+        if let Some(&column) = shape.links.first() {
+            // The lists of other entities would refer to the wrong one.
+            return Err(EntityError::InRelationship { component: shape.types[column as usize] });
         }
         self.sync_for_move([archetype]);
         self.storage.make_unique(from.chunk)?;
@@ -403,6 +419,15 @@ impl EntityManager {
         check_bytes(ty, bytes)?;
         let (column, row) = self.column_mut(entity, ty)?;
         let value = column.wrapping_add(row * ty.size());
+        let location = self.locate(entity)?;
+        if self.storage.chunks[location.chunk].is_observed() {
+            let archetype = self.storage.chunks[location.chunk].archetype;
+            if let Some(place) = self.storage.log_overwritten(entity, archetype, ty) {
+                // SAFETY: the log has just returned the place for this entity. The value is overwritten next, and need not be
+                // dropped.
+                unsafe { self.storage.take_one(place, archetype, ty, value) };
+            }
+        }
         // SAFETY: the row has a value of this number of bytes, in unshared memory. Any bytes are a valid value of the type.
         unsafe { value.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
         Ok(())
@@ -466,7 +491,7 @@ impl EntityManager {
     /// assert_eq!(*world.add_buffer::<Item>(hero)?, [Item(3)]);
     /// # Ok::<(), ancho_entities::EntityError>(())
     /// ```
-    pub fn add_buffer<T: BufferElement>(
+    pub fn add_buffer<T: BufferElement + Mutable>(
         &mut self,
         entity: Entity,
     ) -> Result<DynamicBuffer<'_, T>, EntityError> {
@@ -525,7 +550,7 @@ impl EntityManager {
     /// # Ok::<(), ancho_entities::EntityError>(())
     /// ```
     #[inline]
-    pub fn buffer_mut<T: BufferElement>(
+    pub fn buffer_mut<T: BufferElement + Mutable>(
         &mut self,
         entity: Entity,
     ) -> Result<DynamicBuffer<'_, T>, EntityError> {
@@ -553,6 +578,9 @@ pub(super) unsafe fn untyped<'w>(ty: ComponentType, value: *const u8) -> Option<
 
 /// Checks that any bytes are a valid value of the type, and that the number of bytes is right.
 fn check_bytes(ty: ComponentType, bytes: &[u8]) -> Result<(), EntityError> {
+    if ty.is_in_relationship() {
+        return Err(EntityError::InRelationship { component: ty });
+    }
     if !ty.0.shape.any_bits || ty.0.drop.is_some() {
         return Err(EntityError::NotBytes { component: ty, write: true });
     }

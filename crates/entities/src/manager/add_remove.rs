@@ -9,13 +9,14 @@ use ancho_collections::Rejected;
 
 use super::shared_components::shared_values_of;
 use super::{Archetype, EntityManager, RecentTransfer};
-use crate::component::{ComponentType, SharedValue};
+use crate::component::{ComponentType, Requirement, SharedValue, required_by};
 use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::set::ComponentSet;
 use crate::shared::{Shared, SharedComponent};
 use crate::storage::{
-    INLINE_SHARED, InlineVec, Location, RowPlace, SetOperation, SlotMut, Storage, Transfer,
+    INLINE_SHARED, InlineVec, Location, RowPlace, RowRange, SetOperation, SlotMut, Storage,
+    Transfer,
 };
 
 /// An operation whose last transfer is cached.
@@ -23,6 +24,30 @@ use crate::storage::{
 enum Recent {
     Add = 0,
     Remove = 1,
+}
+
+/// Values that were read from a row. They are written back to it, unless they are [kept](Self::keep).
+///
+/// They cannot simply be forgotten instead: values of shared components are references that are counted.
+struct ReadValues<S: ComponentSet> {
+    values: Option<S>,
+    place: RowPlace,
+}
+
+impl<S: ComponentSet> ReadValues<S> {
+    fn keep(mut self) -> S {
+        self.values.take().expect("they are taken once")
+    }
+}
+
+impl<S: ComponentSet> Drop for ReadValues<S> {
+    fn drop(&mut self) {
+        if let Some(values) = self.values.take() {
+            // SAFETY: the values were read from this place, which has the offsets of the set, and the row was not used since. So it
+            // has no values that need to be dropped.
+            unsafe { values.write(self.place) };
+        }
+    }
 }
 
 impl EntityManager {
@@ -68,12 +93,37 @@ impl EntityManager {
         entity: Entity,
         set: S,
     ) -> Result<bool, Rejected<S, EntityError>> {
+        self.add_noting(entity, set).0
+    }
+
+    /// Adds components to an entity. Also returns whether that may have been logged.
+    #[inline(always)]
+    pub(crate) fn add_noting<S: ComponentSet>(
+        &mut self,
+        entity: Entity,
+        set: S,
+    ) -> (Result<bool, Rejected<S, EntityError>>, bool) {
+        if S::LINKS {
+            let outcome = self.insert_linked(entity, set, SetOperation::Add);
+            return (outcome.map(|outcome| matches!(outcome, InsertOutcome::New)), true);
+        }
+        self.add_unlinked(entity, set)
+    }
+
+    /// Adds components to an entity, and does not change links. Also returns whether that may have been logged.
+    #[inline(always)]
+    pub(super) fn add_unlinked<S: ComponentSet>(
+        &mut self,
+        entity: Entity,
+        set: S,
+    ) -> (Result<bool, Rejected<S, EntityError>>, bool) {
         if S::COUNT == 0 {
             // Nothing is written, so memory that is shared with forks is not copied.
-            return match self.locate(entity) {
+            let added = match self.locate(entity) {
                 Ok(_) => Ok(false),
                 Err(error) => Err(Rejected { value: set, error }),
             };
+            return (added, false);
         }
         if let Some((slot, transfer, to)) = self.recent_transfer::<S>(entity, Recent::Add) {
             // SAFETY:
@@ -88,9 +138,9 @@ impl EntityManager {
                 set.write(chunk.row(chunk.len, &transfer.offsets));
                 self.storage.move_row_simply(entity, slot, transfer, to);
             }
-            return Ok(true);
+            return (Ok(true), false);
         }
-        self.add_with_care(entity, set)
+        (self.add_with_care(entity, set), true)
     }
 
     #[inline(never)]
@@ -111,12 +161,31 @@ impl EntityManager {
         set: S,
         change: SetOperation,
     ) -> Result<InsertOutcome, Rejected<S, EntityError>> {
+        match self.set_number::<S>() {
+            Ok(number) => self.insert_numbered(entity, set, number, change),
+            // A missing entity is reported first.
+            Err(error) => {
+                Err(Rejected { value: set, error: self.locate(entity).err().unwrap_or(error) })
+            }
+        }
+    }
+
+    /// Adds or replaces the components of a set, which is not empty and has this number. The number may be that of an exchange that
+    /// adds the set.
+    #[inline]
+    pub(super) fn insert_numbered<S: ComponentSet>(
+        &mut self,
+        entity: Entity,
+        set: S,
+        number: u32,
+        change: SetOperation,
+    ) -> Result<InsertOutcome, Rejected<S, EntityError>> {
         // The shared values are dropped at the end, because writing the set drops the set's own handles during the change.
         let given = shared_values_of(&set);
         let prepared = if S::SHARED {
-            self.prepare_shared_insert::<S>(entity, &given, change)
+            self.prepare_shared_insert(entity, number, &given, S::COUNT, change)
         } else {
-            self.prepare_insert::<S>(entity, change)
+            self.prepare_insert::<S>(entity, number, change)
         };
         let (location, transfer, to) = match prepared {
             Ok(prepared) => prepared,
@@ -130,6 +199,9 @@ impl EntityManager {
             }
             return Ok(InsertOutcome::Same);
         };
+        if !self.transfers[transfer].required.is_empty() {
+            self.write_required_by(transfer, to);
+        }
         let is_new = self.transfers[transfer].to != self.storage.archetype_at(location);
         // SAFETY: the transfer is one of this set and begins at the entity's archetype. The entity's chunk was made unshared.
         // `to` is a chunk with room, of the new archetype or of another group.
@@ -172,11 +244,12 @@ impl EntityManager {
     fn prepare_insert<S: ComponentSet>(
         &mut self,
         entity: Entity,
+        set: u32,
         change: SetOperation,
     ) -> Result<(Location, u32, Option<u32>), EntityError> {
         let location = self.locate(entity)?;
         let from = self.storage.archetype_at(location);
-        let number = self.transfer_of::<S>(from, change)?;
+        let number = self.transfer(from, set, change)?;
         if change == SetOperation::Add {
             self.remember_transfer(TypeId::of::<S>(), from, number, Recent::Add);
         }
@@ -253,6 +326,10 @@ impl EntityManager {
         self.sync_for_transfer(location, number);
         self.storage.make_unique(location.chunk)?;
         let to = self.storage.room_by(transfer, location.chunk)?;
+        if !transfer.required.is_empty() {
+            self.write_required_by(number, to);
+        }
+        let transfer = &self.transfers[number];
         let chunk = &self.storage.chunks[to];
         write(chunk.column(transfer.offsets[0]).wrapping_add(chunk.len as usize * ty.size()));
         // SAFETY: the entity exists at the location, in a chunk that was made unshared. Chunk `to` has room, and the column that
@@ -299,6 +376,20 @@ impl EntityManager {
     #[inline]
     #[doc(alias = "RemoveComponent")]
     pub fn remove<S: ComponentSet>(&mut self, entity: Entity) -> Result<bool, EntityError> {
+        self.remove_noting::<S>(entity).0
+    }
+
+    /// Removes components from an entity. Also returns whether that may have been logged.
+    #[inline(always)]
+    pub(crate) fn remove_noting<S: ComponentSet>(
+        &mut self,
+        entity: Entity,
+    ) -> (Result<bool, EntityError>, bool) {
+        if S::LINKS {
+            let set = self.set_number::<S>();
+            let removed = set.and_then(|set| self.remove_linked(&[entity], set));
+            return (removed.map(|removed| removed > 0), true);
+        }
         if let Some((slot, transfer, to)) = self.recent_transfer::<S>(entity, Recent::Remove) {
             // SAFETY:
             // - `recent_transfer` returns a chunk that its archetype lists
@@ -308,9 +399,9 @@ impl EntityManager {
                 let transfer = &self.transfers[transfer];
                 self.storage.move_row_simply(entity, slot, transfer, to);
             }
-            return Ok(true);
+            return (Ok(true), false);
         }
-        self.remove_with_care::<S>(entity)
+        (self.remove_with_care::<S>(entity), true)
     }
 
     #[inline(never)]
@@ -351,12 +442,15 @@ impl EntityManager {
         types: &[ComponentType],
     ) -> Result<bool, EntityError> {
         let set = self.set_number_of(types)?;
+        if types.iter().any(|ty| ty.is_in_relationship()) {
+            return self.remove_linked(&[entity], set).map(|removed| removed > 0);
+        }
         self.remove_set(entity, set, None)
     }
 
-    /// Removes the components of a set. If a type is given, the transfer is cached for it.
+    /// Removes the components of a set, and does not change links. If a type is given, the transfer is cached for it.
     #[inline]
-    fn remove_set(
+    pub(super) fn remove_set(
         &mut self,
         entity: Entity,
         set: u32,
@@ -406,6 +500,14 @@ impl EntityManager {
     /// assert!(!world.has::<Cargo>(ship));
     /// ```
     pub fn take<S: ComponentSet>(&mut self, entity: Entity) -> Result<S, EntityError> {
+        if S::LINKS { self.take_linked(entity) } else { self.take_unlinked(entity) }
+    }
+
+    /// Removes components from an entity, returns them, and does not change links.
+    pub(super) fn take_unlinked<S: ComponentSet>(
+        &mut self,
+        entity: Entity,
+    ) -> Result<S, EntityError> {
         // The transfer that would replace the components contains their offsets.
         let (location, read) = self.find_set::<S>(entity)?;
         if S::COUNT == 0 {
@@ -418,30 +520,46 @@ impl EntityManager {
         let number = self.transfer(from, set, SetOperation::Remove)?;
         self.sync_for_transfer(location, number);
         self.storage.make_unique(location.chunk)?;
+        let shared = if S::SHARED { self.shared_of_set(location.chunk, set) } else { Vec::new() };
+        let place =
+            self.storage.chunks[location.chunk].row(location.row, &self.transfers[read].offsets);
+        // The default values of ignored fields are user code, which may panic. So the values are read before anything changes.
+        // SAFETY: `find_set` returned the location of an entity that has these types. Nothing uses the values of the row until they
+        // are kept or written back.
+        let values = unsafe { S::read(place, &mut shared.into_iter()) };
+        let values = ReadValues { values: Some(values), place };
         let transfer = &self.transfers[number];
         let to = if transfer.ends {
             None
         } else {
             Some(self.storage.room_by(transfer, location.chunk)?)
         };
-        let shared = if S::SHARED { self.shared_of_set(location.chunk, set) } else { Vec::new() };
-        let place =
-            self.storage.chunks[location.chunk].row(location.row, &self.transfers[read].offsets);
+        // From here on, only the drop of a chunk component may panic, after the row was removed. Then the values are dropped, too.
+        let values = values.keep();
         // SAFETY:
         // - `find_set` returned the location of an entity that has these types, and its chunk was made unshared
-        // - the values are read once, and no column of the row is left to be dropped
+        // - the values were read once, and no column of the row is left to be dropped
         // - the new archetype has no new column, and its chunk has room
         unsafe {
-            let values = S::read(place, &mut shared.into_iter());
             match to {
-                Some(to) => self.storage.move_row(entity, location, transfer, to, &[]),
+                Some(to) => {
+                    let chunks = &self.storage.chunks;
+                    // Only a move that is observed resets the flag.
+                    self.storage.lifecycle.values_were_moved =
+                        chunks[location.chunk].is_observed() || chunks[to].is_observed();
+                    self.storage.move_row(entity, location, transfer, to, &[]);
+                }
                 None => {
+                    if self.storage.chunks[location.chunk].is_observed() {
+                        let run = RowRange { chunk: location.chunk, first: location.row, rows: 1 };
+                        self.storage.log_destroyed_without_values(run);
+                    }
                     self.storage.table.free(entity);
                     self.storage.remove_row(location.chunk, location.row, Some(&[]));
                 }
             }
-            Ok(values)
         }
+        Ok(values)
     }
 
     /// Moves an entity to another archetype. Components of both archetypes keep their values. New components have their default
@@ -484,6 +602,15 @@ impl EntityManager {
         if !self.storage.archetypes[from].shape.is_cleanup_only() {
             to = self.archetype_of_living(to)?;
         }
+        let (old, new) = (&self.storage.archetypes[from].shape, &self.storage.archetypes[to].shape);
+        let arriving = new.types.iter().copied().filter(|&ty| !old.has(ty));
+        let required = required_by(arriving, |ty| new.has(ty));
+        if !required.is_empty() {
+            let all = new.types.iter().copied().chain(required.iter().map(|found| found.ty));
+            let mut types: Vec<_> = all.collect();
+            super::archetypes::sort(&mut types)?;
+            to = self.find_archetype(&types)?;
+        }
         if from == to {
             return Ok(());
         }
@@ -496,9 +623,28 @@ impl EntityManager {
             // Without the tag `CleanupEntity`, the entity would be alive again.
             return Err(EntityError::CleanupOnly { entity });
         }
+        if self.has_links(location.chunk) {
+            return self.set_linked_archetype(entity, location, to, required);
+        }
+        self.set_archetype_unlinked(entity, location, to, required)
+    }
+
+    /// Moves an entity to another archetype, and does not change links.
+    pub(super) fn set_archetype_unlinked(
+        &mut self,
+        entity: Entity,
+        location: Location,
+        to: u32,
+        required: Vec<Requirement>,
+    ) -> Result<(), EntityError> {
+        let from = self.storage.archetype_at(location);
         self.sync_for_move([from, to]);
         let shapes = (&self.storage.archetypes[from].shape, &self.storage.archetypes[to].shape);
         let transfer = Transfer::new(shapes.0, shapes.1, to, &[], SetOperation::AddMissing);
+        // A required component that the entity already has is kept.
+        let missing: Vec<_> =
+            required.into_iter().filter(|found| !shapes.0.has(found.ty)).collect();
+        let transfer = transfer.with_required(&missing, shapes.1);
         self.storage.move_with_initial(&mut self.runs, entity, location, &transfer)
     }
 
@@ -543,7 +689,8 @@ impl EntityManager {
     /// Caches a transfer, if it only moves values.
     fn remember_transfer(&mut self, set: TypeId, from: u32, number: u32, change: Recent) {
         let transfer = &self.transfers[number];
-        if !self.strict && transfer.to != from && transfer.left.is_empty() && !transfer.ends {
+        let only_moves = transfer.left.is_empty() && transfer.required.is_empty() && !transfer.ends;
+        if !self.strict && transfer.to != from && only_moves {
             // The next call finds the chunk, because `room_changes` does not match.
             let way = RecentTransfer { set, from, transfer: number, to: 0, room_changes: u64::MAX };
             self.recent_transfers[change as usize] = way;
@@ -588,16 +735,17 @@ impl EntityManager {
         Ok(Some(true))
     }
 
-    /// Returns the same as [`prepare_insert`](Self::prepare_insert), for a set with shared components. The chunk remains shared
+    /// Returns the same as [`prepare_insert`](Self::prepare_insert), for a set of `count` components, some of them shared. The chunk remains shared
     /// with forks if the entity already has all values and the set has only shared components.
-    fn prepare_shared_insert<S: ComponentSet>(
+    pub(super) fn prepare_shared_insert(
         &mut self,
         entity: Entity,
+        set: u32,
         given: &InlineVec<SharedValue, INLINE_SHARED>,
+        count: usize,
         change: SetOperation,
     ) -> Result<(Location, u32, Option<u32>), EntityError> {
         let location = self.locate(entity)?;
-        let set = self.set_number::<S>()?;
         let from = self.storage.archetype_at(location);
         let number = self.transfer(from, set, change)?;
         self.check_transfer(entity, number, change)?;
@@ -607,7 +755,7 @@ impl EntityManager {
         let (from, given_of) = (Some(location.chunk), |at| sought.get(at));
         let wanted = self.storage.group_key(&transfer.shared, from, given_of);
         let stays = self.storage.has_group_key(location.chunk, transfer.to, &wanted);
-        if !stays || given.len() < S::COUNT {
+        if !stays || given.len() < count {
             self.storage.make_unique(location.chunk)?;
         }
         let to = if stays { None } else { Some(self.storage.room_for(transfer.to, wanted)?) };

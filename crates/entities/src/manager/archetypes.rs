@@ -6,13 +6,14 @@ use ancho_collections::FixedState;
 use hashbrown::HashMap;
 
 use super::EntityManager;
+use super::required::{RequireStep, adds};
 use crate::builtin::{CleanupEntity, LinkedEntityGroup, OmitLinkedEntityGroup, Prefab};
-use crate::component::{Component, ComponentType};
+use crate::component::{Component, ComponentType, broken_requirement, required_by};
 use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::set::ComponentSet;
 use crate::storage::{
-    ArchetypeShape, Edge, NOWHERE, SetOperation, SharedSource, Transfer, sort_types,
+    ArchetypeShape, Edge, NOWHERE, RequiredColumn, SetOperation, SharedSource, Transfer, sort_types,
 };
 
 /// A handle to an archetype, which is a set of component types.
@@ -74,7 +75,14 @@ impl EntityManager {
     /// ```
     #[track_caller]
     pub fn archetype<S: ComponentSet>(&mut self) -> Archetype {
-        let found = self.set_number::<S>().and_then(|set| Ok(self.layout(set)?.archetype));
+        let found = self.set_number::<S>().and_then(|set| {
+            if self.sets.get(set).requires {
+                // The layout includes required components.
+                let sorted = self.sets.get(set).sorted.clone();
+                return self.find_archetype(&sorted);
+            }
+            Ok(self.layout(set)?.archetype)
+        });
         match found {
             Ok(number) => self.archetype_handle(number),
             Err(error) => panic!("{error}"),
@@ -287,9 +295,13 @@ pub(crate) struct SetPlan {
     /// The types in the order of archetypes.
     pub(crate) sorted: Box<[ComponentType]>,
     pub(crate) layout: Option<SetLayout>,
+    /// The types that are removed when those of the set are added. Empty unless the set is part of an exchange.
+    pub(crate) removed: Box<[ComponentType]>,
+    /// Set if one of the types requires others.
+    pub(crate) requires: bool,
 }
 
-/// The archetype with exactly the types of a set, and the columns of the set's components.
+/// The archetype of entities that are created from a set, and the columns of the set's components.
 pub(crate) struct SetLayout {
     pub(crate) archetype: u32,
     /// The columns of the set's components, in the order of the set.
@@ -298,6 +310,10 @@ pub(crate) struct SetLayout {
     pub(crate) offsets: Box<[u32]>,
     /// The source of each shared value of an entity that is created from the set, in the order of the archetype's shared columns.
     pub(crate) shared: Box<[SharedSource]>,
+    /// The columns of components that those of the set require. The archetype has them too.
+    pub(crate) required: Box<[RequiredColumn]>,
+    /// The steps of a visit of these components.
+    pub(super) require_steps: Box<[RequireStep]>,
 }
 
 /// All component sets of a world, by number.
@@ -306,6 +322,8 @@ pub(crate) struct Sets {
     list: Vec<SetPlan>,
     by_type: HashMap<TypeId, u32, FixedState>,
     by_types: HashMap<Box<[ComponentType]>, u32, FixedState>,
+    /// The numbers of exchanges, by the numbers of the removed and the added set.
+    exchanges: HashMap<(u32, u32), u32, FixedState>,
     /// A cache of the last sets. Consecutive calls often use the same set, or alternate between a few.
     recent: [Option<(TypeId, u32)>; RECENT],
 }
@@ -323,7 +341,7 @@ fn set_key<S: ComponentSet>() -> usize {
 }
 
 /// Sorts types into the order of archetypes. Returns an error if a type occurs twice.
-fn sort(types: &mut [ComponentType]) -> Result<(), EntityError> {
+pub(super) fn sort(types: &mut [ComponentType]) -> Result<(), EntityError> {
     sort_types(types).map_err(|component| EntityError::DuplicateComponent { component })
 }
 
@@ -380,9 +398,27 @@ impl Sets {
         let mut sorted = types.to_vec();
         sort(&mut sorted)?;
         let number = u32::try_from(self.list.len()).expect("fewer sets than entities");
-        self.list.push(SetPlan { types: types.into(), sorted: sorted.into(), layout: None });
+        let (sorted, removed) = (sorted.into(), Box::default());
+        let requires = types.iter().any(|ty| !ty.0.requirements.all.is_empty());
+        self.list.push(SetPlan { types: types.into(), sorted, layout: None, removed, requires });
         self.by_types.insert(types.into(), number);
         Ok(number)
+    }
+
+    /// Returns the number of an exchange, which removes one set and adds another. It is the number of a set, with the types that are
+    /// added.
+    pub(super) fn number_of_exchange(&mut self, removed: u32, added: u32) -> u32 {
+        if let Some(&number) = self.exchanges.get(&(removed, added)) {
+            return number;
+        }
+        let number = u32::try_from(self.list.len()).expect("fewer sets than entities");
+        let &SetPlan { ref types, ref sorted, requires, .. } = self.get(added);
+        let (types, sorted) = (types.clone(), sorted.clone());
+        let removed_types = self.get(removed).types.clone();
+        let plan = SetPlan { types, sorted, layout: None, removed: removed_types, requires };
+        self.list.push(plan);
+        self.exchanges.insert((removed, added), number);
+        number
     }
 
     #[inline]
@@ -447,29 +483,50 @@ impl EntityManager {
                 types.extend(set.iter().filter(|&&ty| !shape.has(ty)));
             }
             SetOperation::Remove => types.retain(|ty| !set.contains(ty)),
+            SetOperation::Exchange => {
+                let removed = &self.sets.get(edge.set).removed;
+                types.retain(|ty| !removed.contains(ty) && !set.contains(ty));
+                types.extend(set);
+            }
             SetOperation::Set => {}
             SetOperation::Despawn => {
                 let residue = ComponentType::of::<CleanupEntity>();
                 types.retain(|ty| ty.is_cleanup());
                 types.push(residue);
             }
-            SetOperation::Copy => types.retain(|ty| !ty.is_cleanup()),
+            SetOperation::Copy => types.retain(|ty| !ty.is_cleanup() && !set.contains(ty)),
             SetOperation::Instantiate => {
                 let group = ComponentType::of_buffer::<LinkedEntityGroup>();
                 let omit = ComponentType::of::<OmitLinkedEntityGroup>();
                 let omits = types.contains(&omit) && types.contains(&group);
                 types.retain(|&ty| {
                     let omitted = omits && (ty == omit || ty == group);
-                    !ty.is_cleanup() && ty != ComponentType::of::<Prefab>() && !omitted
+                    let is_dropped = omitted || set.contains(&ty);
+                    !ty.is_cleanup() && ty != ComponentType::of::<Prefab>() && !is_dropped
                 });
             }
         }
+        let mut required = Vec::new();
+        if self.sets.get(edge.set).requires && adds(edge.change) {
+            let arriving = set.iter().copied().filter(|&ty| !shape.has(ty));
+            required = required_by(arriving, |ty| types.contains(&ty));
+            types.extend(required.iter().map(|found| found.ty));
+            // An exchange keeps a component that it would remove if an added one requires it.
+            required.retain(|found| !shape.has(found.ty));
+        }
+        let broken = if edge.change == SetOperation::Remove {
+            broken_requirement(set, types.iter().copied())
+        } else {
+            None
+        };
         sort(&mut types)?;
         let to = self.find_archetype(&types)?;
         let shapes =
             (&self.storage.archetypes[edge.from].shape, &self.storage.archetypes[to].shape);
         let set = &self.sets.get(edge.set).types;
         let transfer = Transfer::new(shapes.0, shapes.1, to, set, edge.change);
+        let mut transfer = transfer.with_required(&required, shapes.1);
+        transfer.broken = broken;
         Ok(self.transfers.insert(edge, transfer))
     }
 
@@ -535,7 +592,7 @@ impl EntityManager {
         transfer: u32,
         change: SetOperation,
     ) -> Result<(), EntityError> {
-        let Transfer { present, missing, .. } = self.transfers[transfer];
+        let Transfer { present, missing, broken, .. } = self.transfers[transfer];
         match (change, present, missing) {
             (SetOperation::Add | SetOperation::AddMissing, Some(component), _) if self.strict => {
                 Err(EntityError::AlreadyPresent { entity, component })
@@ -545,6 +602,12 @@ impl EntityManager {
             }
             (SetOperation::Set, _, Some(component)) => {
                 Err(EntityError::MissingComponent { entity, component })
+            }
+            (SetOperation::Remove, ..)
+                if self.strict
+                    && let Some((component, by)) = broken =>
+            {
+                Err(EntityError::StillRequired { entity, component, by })
             }
             _ => Ok(()),
         }

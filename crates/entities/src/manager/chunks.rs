@@ -9,7 +9,7 @@ use std::slice;
 use super::access::untyped;
 use super::{Archetype, EntityManager};
 use crate::buffer::{BufferAccessor, BufferAccessorMut, BufferElement, UntypedBuffer};
-use crate::component::{Component, ComponentType};
+use crate::component::{Component, ComponentType, Mutable};
 use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::managed::ManagedComponent;
@@ -300,7 +300,7 @@ impl ArchetypeChunkMut<'_> {
     /// });
     /// assert_eq!(world.get::<Heat>(rock).unwrap().0, 40.0);
     /// ```
-    pub fn slice_mut<T: Component>(&mut self) -> Result<&mut [T], EntityError> {
+    pub fn slice_mut<T: Component + Mutable>(&mut self) -> Result<&mut [T], EntityError> {
         let first = self.column_mut(ComponentType::of::<T>())?.cast::<T>();
         let count = self.storage.chunks[self.number].len as usize;
         // SAFETY: the column has a value for each entity, in unshared memory, and the world is borrowed mutably.
@@ -615,7 +615,7 @@ impl ArchetypeChunkMut<'_> {
     /// });
     /// assert_eq!(world.buffer::<Item>(hero).unwrap(), [Item(1), Item(9)]);
     /// ```
-    pub fn buffers_mut<T: BufferElement>(
+    pub fn buffers_mut<T: BufferElement + Mutable>(
         &mut self,
     ) -> Result<BufferAccessorMut<'_, T>, EntityError> {
         let first = self.column_mut(ComponentType::of_buffer::<T>())?;

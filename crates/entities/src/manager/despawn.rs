@@ -25,6 +25,12 @@ impl EntityManager {
     #[inline(always)]
     #[doc(alias = "DestroyEntity")]
     pub fn despawn(&mut self, entity: Entity) -> Result<bool, EntityError> {
+        self.despawn_noting(entity).0
+    }
+
+    /// Despawns an entity. Also returns whether that may have been logged.
+    #[inline(always)]
+    pub(crate) fn despawn_noting(&mut self, entity: Entity) -> (Result<bool, EntityError>, bool) {
         let removed = if self.jobs.are_live() {
             // Opening the slot may copy its page, which jobs may be reading.
             Err(self.storage.table.locate(entity))
@@ -32,10 +38,10 @@ impl EntityManager {
             self.storage.destroy_simply(entity)
         };
         match removed {
-            Ok(()) => Ok(true),
-            Err(Some(location)) => self.despawn_with_care(entity, location),
-            Err(None) if self.strict => Err(self.no_such(entity)),
-            Err(None) => Ok(false),
+            Ok(()) => (Ok(true), false),
+            Err(Some(location)) => (self.despawn_with_care(entity, location), true),
+            Err(None) if self.strict => (Err(self.no_such(entity)), false),
+            Err(None) => (Ok(false), false),
         }
     }
 
@@ -46,8 +52,8 @@ impl EntityManager {
         entity: Entity,
         location: Location,
     ) -> Result<bool, EntityError> {
-        if self.has_groups(location.chunk) {
-            return Ok(self.despawn_group(entity)? > 0);
+        if self.has_links(location.chunk) || self.has_groups(location.chunk) {
+            return Ok(self.despawn_linked(&[entity])? > 0);
         }
         self.despawn_one(entity, location)
     }
@@ -69,7 +75,11 @@ impl EntityManager {
 
     /// Despawns an entity with cleanup components: drops its other components. Returns whether it had other components.
     #[cold]
-    fn despawn_partly(&mut self, entity: Entity, location: Location) -> Result<bool, EntityError> {
+    pub(super) fn despawn_partly(
+        &mut self,
+        entity: Entity,
+        location: Location,
+    ) -> Result<bool, EntityError> {
         let from = self.storage.archetype_at(location);
         let number = self.transfer_of::<()>(from, SetOperation::Despawn)?;
         let transfer = &self.transfers[number];
@@ -98,10 +108,8 @@ impl EntityManager {
                 rest = after;
                 continue;
             };
-            if self.has_groups(chunk) {
-                despawned += self.despawn_group(entity)?;
-                rest = after;
-                continue;
+            if self.has_links(chunk) || self.has_groups(chunk) {
+                return Ok(despawned + self.despawn_linked(rest)?);
             }
             if self.storage.chunks[chunk].shape().stays() {
                 despawned += usize::from(self.despawn_partly(entity, Location { chunk, row })?);
@@ -147,8 +155,27 @@ impl EntityManager {
             return self.despawn_slice(&all);
         }
         self.jobs.sync_all();
+        let logged = self.despawn_observed()?;
         self.names = Default::default();
-        Ok(self.storage.remove_all())
+        Ok(self.storage.remove_all() + logged)
+    }
+
+    /// Despawns all entities that are observed, and returns their number. No job uses them, and none has cleanup components.
+    fn despawn_observed(&mut self) -> Result<usize, EntityError> {
+        if !self.storage.lifecycle.is_active() {
+            return Ok(0);
+        }
+        let archetypes = self.storage.archetypes.iter();
+        let chunks = archetypes.flat_map(|(_, archetype)| archetype.chunks.iter().copied());
+        let observed: Vec<_> =
+            chunks.filter(|&chunk| self.storage.chunks[chunk].is_observed()).collect();
+        let mut count = 0;
+        for chunk in observed {
+            let rows = self.storage.chunks[chunk].len;
+            self.storage.destroy_rows(chunk, 0, rows)?;
+            count += rows as usize;
+        }
+        Ok(count)
     }
 }
 

@@ -26,13 +26,13 @@ impl EntityManager {
         Ok(fork)
     }
 
-    pub(crate) fn duplicate(&mut self) -> Result<Self, EntityError> {
-        let mut copy = self.fork()?;
-        copy.storage.make_all_unique()?;
-        Ok(copy)
+    /// Copies all chunks that other worlds share.
+    pub(crate) fn make_unique(&mut self) -> Result<(), EntityError> {
+        Ok(self.storage.make_all_unique()?)
     }
 
-    /// Returns a hash of the state of all entities. Two worlds that will behave in the same way have the same hash.
+    /// Returns a hash of the state of all entities. [`World::state_hash`](crate::World::state_hash) also includes resources and
+    /// time.
     ///
     /// The hash includes the entities and their locations, the values of their components field by field, and the next ids.
     /// Component types are identified by their [stable names](crate::ComponentType::stable_name), so that renaming a crate or
@@ -61,10 +61,16 @@ impl EntityManager {
     /// ```
     #[track_caller]
     pub fn state_hash(&self) -> u64 {
-        self.jobs.sync_all();
         let mut state = StateHasher::new();
-        self.storage.hash_state(&mut state);
+        self.feed_state(&mut state);
         state.finish()
+    }
+
+    /// Feeds all entities to a hasher. Completes jobs first.
+    #[track_caller]
+    pub(crate) fn feed_state(&self, state: &mut StateHasher) {
+        self.jobs.sync_all();
+        self.storage.hash_state(state);
     }
 
     /// Replaces all references to entities in components and shared values.
@@ -199,6 +205,9 @@ impl EntityManager {
         new.names = Arc::clone(&source.names);
         // Versions continue, so caches that compare versions remain valid.
         new.id = self.id;
+        let _log = new.storage.lifecycle.replace(&mut self.storage.lifecycle);
+        new.storage.lifecycle.set_id(new.id);
+        new.storage.refresh_observed();
         new.world_transfers = self.world_transfers + 1;
         new.caches = mem::take(&mut self.caches);
         new.last_runs = self.last_runs.take();
@@ -206,6 +215,41 @@ impl EntityManager {
         // The old entities are dropped last, because that runs user code.
         let _old = mem::replace(self, new);
         Ok(())
+    }
+
+    /// Creates a manager with the entities of a storage and their names, for the same pool as this manager.
+    pub(crate) fn with_rebuilt(&self, storage: Storage, names: &[(Entity, String)]) -> Self {
+        let mut new = Self::with_storage(storage, self.jobs.of_same_pool(), self.strict);
+        for (entity, name) in names {
+            new.names_mut().set(*entity, name);
+        }
+        new
+    }
+
+    /// Replaces all entities with those of another manager, and completes jobs first. All entities count as changed. Returns the old
+    /// entities.
+    #[must_use = "dropping them is user code"]
+    pub(crate) fn replace_with(&mut self, mut new: Self) -> Self {
+        self.jobs.sync_all();
+        new.storage.replace(&mut self.storage);
+        // Versions continue, so caches that compare versions remain valid.
+        new.id = self.id;
+        // The log is dropped last, because that runs user code.
+        let _log = new.storage.lifecycle.replace(&mut self.storage.lifecycle);
+        new.storage.lifecycle.set_id(new.id);
+        new.storage.refresh_observed();
+        new.world_transfers = self.world_transfers + 1;
+        new.caches = mem::take(&mut self.caches);
+        new.last_runs = self.last_runs.take();
+        mem::swap(&mut new.jobs, &mut self.jobs);
+        mem::replace(self, new)
+    }
+
+    /// Returns the names of existing entities, by ascending index.
+    pub(crate) fn sorted_names(&self) -> Vec<(Entity, &str)> {
+        let mut names = self.names.sorted();
+        names.retain(|&(entity, _)| self.exists(entity));
+        names
     }
 
     /// Replaces all entities, with their versions and caches, with those of a snapshot. Completes jobs first. Returns the old
@@ -220,6 +264,9 @@ impl EntityManager {
         new.storage.settings = self.storage.settings.clone();
         new.strict = self.strict;
         mem::swap(&mut new.jobs, &mut self.jobs);
+        // The log is dropped last, because that runs user code.
+        let _log = new.storage.lifecycle.replace(&mut self.storage.lifecycle);
+        new.storage.refresh_observed();
         Ok(mem::replace(self, new))
     }
 }

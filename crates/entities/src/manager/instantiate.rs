@@ -6,6 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use ancho_collections::FixedState;
 use hashbrown::HashMap;
 
+use super::links::InstanceLinks;
 use super::{DistinctEntities, EntityManager, NewEntities};
 use crate::component::Copying;
 use crate::entity::Entity;
@@ -162,6 +163,7 @@ impl EntityManager {
                 return Err(EntityError::GroupWithoutRoot { root: source, first: first.0 });
             }
         }
+        self.add_linked_sources(&mut lists.members);
         self.list_members_as_sources(lists, SetOperation::Instantiate)
     }
 
@@ -171,17 +173,24 @@ impl EntityManager {
         lists: &mut InstanceMemory,
         change: SetOperation,
     ) -> Result<(), EntityError> {
-        for &member in &*lists.members {
-            lists.sources.push(self.source(member, change)?);
+        let InstanceMemory { members, sources, links, .. } = lists;
+        for &member in &**members {
+            let dropped = self.list_instance_links(member, members, links)?;
+            sources.push(self.source(member, change, dropped)?);
         }
-        Ok(())
+        self.prepare_instance_links(links)
     }
 
     /// Checks that an entity can be instantiated or copied, and returns it as a source.
-    fn source(&mut self, entity: Entity, change: SetOperation) -> Result<Source, EntityError> {
+    fn source(
+        &mut self,
+        entity: Entity,
+        change: SetOperation,
+        dropped: u32,
+    ) -> Result<Source, EntityError> {
         let from = self.locate(entity)?;
         let archetype = self.storage.archetype_at(from);
-        let transfer = self.transfer_of::<()>(archetype, change)?;
+        let transfer = self.transfer(archetype, dropped, change)?;
         let shape = &self.storage.archetypes[archetype].shape;
         if shape.is_cleanup_only() {
             return Err(EntityError::CleanupOnly { entity });
@@ -205,7 +214,7 @@ impl EntityManager {
         lists: &mut InstanceMemory,
         count: usize,
     ) -> Result<usize, EntityError> {
-        let InstanceMemory { sources, references: reference_lists, name, .. } = lists;
+        let InstanceMemory { sources, references: reference_lists, name, links, .. } = lists;
         let archetypes = sources.iter().flat_map(|source| {
             // The sources are only read, but jobs must not write them meanwhile.
             [self.storage.archetype_at(source.from), source.to]
@@ -270,6 +279,11 @@ impl EntityManager {
                 "the instances are others than those that are referred to"
             );
             *reference_lists = references.into_lists();
+        }
+        if !links.is_empty() {
+            let instances: Vec<_> = NewEntities::new(&self.storage, &self.runs).collect();
+            let sources = sources.iter().map(|source| source.entity);
+            self.link_instances(sources, &instances, count, links);
         }
         Ok(self.finish_instances(sources, count, name))
     }
@@ -336,6 +350,7 @@ pub(super) struct InstanceMemory {
     members: DistinctEntities,
     sources: Vec<Source>,
     references: ReferenceLists,
+    links: InstanceLinks,
     name: String,
 }
 
@@ -344,6 +359,7 @@ impl InstanceMemory {
     fn clear(&mut self) {
         self.members.clear();
         self.sources.clear();
+        self.links.clear();
     }
 }
 

@@ -312,11 +312,23 @@ impl Jobs {
     }
 
     #[inline]
+    #[track_caller]
     pub(crate) fn scheduler(&self) -> &JobScheduler {
-        self.scheduler.get_or_init(|| match &self.pool {
+        match self.scheduler.get() {
+            Some(scheduler) => scheduler,
+            None => self.create_scheduler(),
+        }
+    }
+
+    /// Creates the scheduler. Panics if the pool of the process has to be created, and the system refuses a thread.
+    #[cold]
+    #[track_caller]
+    fn create_scheduler(&self) -> &JobScheduler {
+        let scheduler = match &self.pool {
             Some(pool) => JobScheduler::new(pool),
             None => JobScheduler::new(&JobPool::shared()),
-        })
+        };
+        self.scheduler.get_or_init(|| scheduler)
     }
 
     /// Completes all jobs before their data is dropped. Returns `false` if that is impossible. The data must then not be dropped.
@@ -406,6 +418,7 @@ impl EntityManager {
     /// let sum = jobs.run((), |()| 1 + 1).unwrap();
     /// assert_eq!(sum, 2);
     /// ```
+    #[track_caller]
     pub fn jobs(&self) -> &JobScheduler {
         self.jobs.scheduler()
     }

@@ -1,4 +1,4 @@
-//! Linked entity groups, whose members are despawned, enabled and instantiated together.
+//! Linked entity groups, whose members are enabled and instantiated together.
 
 use std::mem;
 use std::ops::Deref;
@@ -19,6 +19,8 @@ use crate::storage::{ReservedRows, SetOperation, for_each_to_end};
 /// A change takes the lists, and returns them at its end. If user code panics meanwhile, they are dropped.
 #[derive(Default)]
 pub(super) struct GroupMemory {
+    /// The members that exist, before others are filtered out.
+    all: DistinctEntities,
     pub(super) members: DistinctEntities,
     /// A stack of entities whose groups are to be visited.
     pub(super) next: Vec<Entity>,
@@ -33,6 +35,7 @@ pub(super) struct GroupMemory {
 impl GroupMemory {
     /// Clears the lists, and keeps their memory.
     pub(super) fn clear(&mut self) {
+        self.all.clear();
         self.members.clear();
         self.next.clear();
         self.rows.clear();
@@ -56,7 +59,8 @@ impl EntityManager {
         self.buffer::<LinkedEntityGroup>(entity).unwrap_or(&[])
     }
 
-    /// Lists the existing members of an entity's linked group, each once. If the entity has no group, lists only the entity.
+    /// Lists the existing members of an entity's linked group, and then their linked sources, each once. If the entity has no group,
+    /// lists only the entity and its linked sources.
     pub(crate) fn linked_members(
         &self,
         root: Entity,
@@ -69,60 +73,18 @@ impl EntityManager {
             for member in group.iter().filter(|member| self.exists(member.0)) {
                 members.insert(member.0);
             }
-            if !group.is_empty() {
-                return Ok(());
+            if group.is_empty() {
+                members.insert(root);
             }
+        } else {
+            members.insert(root);
         }
-        members.insert(root);
+        self.add_linked_sources(members);
         Ok(())
     }
 
-    /// Despawns a root with its linked group and the groups of its members. If there is an error, no entity is despawned. Returns
-    /// the number of entities.
-    pub(super) fn despawn_group(&mut self, root: Entity) -> Result<usize, EntityError> {
-        let mut lists = mem::take(&mut self.group_lists);
-        let GroupMemory { members, next, moves, places, .. } = &mut lists;
-        next.push(root);
-        while let Some(entity) = next.pop() {
-            if self.exists(entity) && members.insert(entity) {
-                // The members are pushed in reverse order, because the stack yields its last element first.
-                next.extend(self.group_of(entity).iter().rev().map(|member| member.0));
-            }
-        }
-        for &entity in &**members {
-            let location = self.locate(entity)?;
-            let owner = &self.storage.chunks[location.chunk];
-            if owner.shape().stays() {
-                let from = owner.archetype;
-                let transfer = self.transfer_of::<()>(from, SetOperation::Despawn)?;
-                if self.transfers[transfer].to != from {
-                    moves.push((entity, transfer));
-                }
-            }
-        }
-        let to = moves.iter().map(|&(_, transfer)| self.transfers[transfer].to);
-        self.sync_for_move(self.archetypes_of(members).chain(to));
-        for &entity in &**members {
-            let location = self.locate(entity)?;
-            let owner = &self.storage.chunks[location.chunk];
-            // A chunk with one entity is removed without a write to its memory.
-            if !owner.shape().stays() && owner.len > 1 {
-                self.storage.make_unique(location.chunk)?;
-            }
-        }
-        self.reserve_moves(moves, places)?;
-        let mut despawned = 0;
-        for_each_to_end(&**members, |&entity| {
-            let gone = self.locate(entity).and_then(|location| self.despawn_one(entity, location));
-            despawned += usize::from(gone.expect("there is room for the cleanup components"));
-        });
-        lists.clear();
-        self.group_lists = lists;
-        Ok(despawned)
-    }
-
     /// Reserves rows for all these moves, and lists their targets in `places`.
-    fn reserve_moves(
+    pub(super) fn reserve_moves(
         &mut self,
         moves: &[(Entity, u32)],
         places: &mut Vec<(u32, u32)>,
@@ -147,8 +109,8 @@ impl EntityManager {
         Ok(())
     }
 
-    /// Enables or disables an entity and its [linked group](crate::LinkedEntityGroup), by removing or adding [`Disabled`].
-    /// Returns whether one of these entities was changed.
+    /// Enables or disables an entity, its [linked group](crate::LinkedEntityGroup) and its linked
+    /// [sources](crate::Relationship), by removing or adding [`Disabled`]. Returns whether one of these entities was changed.
     ///
     /// Reorders query results: see [`Query::to_entities`](crate::Query::to_entities).
     ///
@@ -168,7 +130,7 @@ impl EntityManager {
     /// ```
     pub fn set_enabled(&mut self, entity: Entity, enabled: bool) -> Result<bool, EntityError> {
         let location = self.locate(entity)?;
-        if !self.has_groups(location.chunk) {
+        if !self.has_groups(location.chunk) && !self.has_linked_sources(location.chunk) {
             return if enabled == self.has::<Disabled>(entity) {
                 self.switch_alone(entity, enabled).map(|()| true)
             } else {
@@ -176,9 +138,11 @@ impl EntityManager {
             };
         }
         let mut lists = mem::take(&mut self.group_lists);
-        let GroupMemory { members, moves, places, .. } = &mut lists;
+        let GroupMemory { all, members, moves, places, .. } = &mut lists;
         let group = self.group_of(entity).iter().map(|member| member.0);
-        for member in group.chain([entity]) {
+        group.chain([entity]).for_each(|member| _ = all.insert(member));
+        self.add_linked_sources(all);
+        for &member in &**all {
             if self.exists(member) && enabled == self.has::<Disabled>(member) {
                 members.insert(member);
             }
@@ -261,6 +225,11 @@ impl DistinctEntities {
             self.list.push(entity);
         }
         is_new
+    }
+
+    /// Returns whether the list contains an entity.
+    pub(crate) fn contains(&self, entity: Entity) -> bool {
+        if self.seen.is_empty() { self.list.contains(&entity) } else { self.seen.contains(&entity) }
     }
 
     /// Clears the list, and keeps its memory.

@@ -34,6 +34,17 @@ impl Names {
         }
     }
 
+    /// Returns all names, also those of despawned entities, by ascending index.
+    pub(super) fn sorted(&self) -> Vec<(Entity, &str)> {
+        let mut names: Vec<(Entity, &str)> = self
+            .by_index
+            .iter()
+            .map(|(&index, (version, name))| (Entity::from_parts(index, *version), name.as_str()))
+            .collect();
+        names.sort_unstable_by_key(|(entity, _)| entity.index());
+        names
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.by_index.is_empty()
     }

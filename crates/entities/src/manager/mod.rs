@@ -7,12 +7,19 @@ mod bulk;
 mod chunks;
 mod coalesce;
 mod despawn;
+mod entity_ref;
+mod exchange;
 mod fork;
+mod hierarchy;
+mod host;
 mod instantiate;
 mod job_access;
 mod job_sync;
 mod linked_groups;
+mod links;
 mod metadata;
+mod put_value;
+mod required;
 mod reserved_ids;
 mod shared_components;
 mod spawn;
@@ -39,25 +46,31 @@ pub(crate) use coalesce::{
     ChangeSequence, CoalesceResult, CoalescedBatch, InsertPlan, SequenceEnd, StagedValue,
     ValueOwner, WriteFn,
 };
+pub use entity_ref::{EntityMut, EntityRef};
+pub use hierarchy::{Ancestors, ChildSpawner, Descendants, SourcesMut};
+pub(crate) use host::{EntityHost, HostMut};
 pub use job_access::JobWrites;
 pub(crate) use job_access::{Jobs, Resource, ResourceUse};
 pub(crate) use linked_groups::DistinctEntities;
 use metadata::{Caches, Names};
 pub use metadata::{EntityChanges, EntityTracker};
 pub(crate) use metadata::{LastRun, LastRuns};
+pub use put_value::PutError;
+use required::RequireStep;
 use reserved_ids::ReservedIds;
 pub(crate) use reserved_ids::ReturnedIds;
 use spawn::Fill;
 pub use spawn::NewEntities;
 pub(crate) use spawn::{MANY_BYTES, Spaced};
 
-use crate::component::ComponentType;
+use crate::component::{ComponentType, required_by, visits_of};
 use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::matching::cache::QueryCache;
 use crate::set::ComponentSet;
 use crate::storage::{
-    DoesNotFit, Location, RowRange, Storage, StorageSettings, Transfers, given_sources,
+    DoesNotFit, Location, NOWHERE, RequiredColumn, RowRange, Storage, StorageSettings, Transfers,
+    given_sources,
 };
 use crate::version::Version;
 
@@ -121,6 +134,8 @@ pub struct EntityManager {
     memory: bulk::BulkMemory,
     /// Memory for changes of linked groups.
     group_lists: linked_groups::GroupMemory,
+    /// Memory for changes of links.
+    links: links::LinkMemory,
     /// Memory for instantiation. It is boxed, because it is large and is moved out for each call.
     instance_lists: Option<Box<instantiate::InstanceMemory>>,
     /// The commands that are applied together.
@@ -141,10 +156,12 @@ impl EntityManager {
         Self::with_storage(Storage::new(storage), Jobs::new(pool), strict)
     }
 
-    fn with_storage(storage: Storage, jobs: Jobs, strict: bool) -> Self {
+    fn with_storage(mut storage: Storage, jobs: Jobs, strict: bool) -> Self {
+        // Relaxed: the ids only have to be distinct.
+        let id = metadata::MANAGERS.fetch_add(1, Relaxed);
+        storage.lifecycle.set_id(id);
         Self {
-            // Relaxed: the ids only have to be distinct.
-            id: metadata::MANAGERS.fetch_add(1, Relaxed),
+            id,
             storage,
             queries: QueryCache::default(),
             jobs,
@@ -158,6 +175,7 @@ impl EntityManager {
             fills: Vec::new(),
             memory: bulk::BulkMemory::default(),
             group_lists: linked_groups::GroupMemory::default(),
+            links: links::LinkMemory::default(),
             instance_lists: None,
             coalesced: CoalescedBatch::default(),
             strict,
@@ -351,7 +369,8 @@ impl EntityManager {
     /// Returns a description of the first violation, which is a bug in this crate.
     pub fn check_invariants(&self) -> Result<(), String> {
         self.jobs.sync_all();
-        self.storage.check_invariants()
+        self.storage.check_invariants()?;
+        self.check_lists()
     }
 
     /// Returns the location of an entity, or an error if it does not exist.
@@ -415,10 +434,21 @@ impl EntityManager {
 
     #[cold]
     fn find_layout(&mut self, set: u32) -> Result<(), EntityError> {
-        let sorted = self.sets.get(set).sorted.clone();
+        let plan = self.sets.get(set);
+        let required = required_by(plan.types.iter().copied(), |ty| plan.types.contains(&ty));
+        let mut sorted: Vec<_> = plan.sorted.to_vec();
+        sorted.extend(required.iter().map(|found| found.ty));
+        archetypes::sort(&mut sorted)?;
         let archetype = self.find_archetype(&sorted)?;
         let shape = &self.storage.archetypes[archetype].shape;
         let plan = self.sets.get(set);
+        let step = |ty: Option<ComponentType>| {
+            let offset =
+                ty.and_then(|ty| shape.index.find(ty)).map_or(NOWHERE, |found| found.offset);
+            RequireStep { offset, ty }
+        };
+        let require_steps = visits_of(&plan.types, &required).into_iter().map(step).collect();
+        let required = RequiredColumn::of_all(&required, shape);
         let found = plan
             .types
             .iter()
@@ -427,7 +457,8 @@ impl EntityManager {
             found.map(|found| (found.column, found.offset)).unzip();
         let shared = given_sources(shape, &plan.types);
         let (columns, offsets) = (columns.into(), offsets.into());
-        self.sets.set_layout(set, SetLayout { archetype, columns, offsets, shared });
+        let layout = SetLayout { archetype, columns, offsets, shared, required, require_steps };
+        self.sets.set_layout(set, layout);
         Ok(())
     }
 }

@@ -240,18 +240,18 @@ impl EntityManager {
             Ok((number, self.storage.room_for(archetype, wanted)?))
         });
         match room {
-            Ok((number, chunk)) => Ok(self.spawn_in(number, chunk, set)),
+            Ok((number, chunk)) => Ok(self.spawn_in(number, chunk, set).0),
             Err(error) => Err(Rejected { value: set, error }),
         }
     }
 
-    /// Creates entities with shared components. Consecutive entities with the same shared values are added to the same chunk.
-    pub(super) fn spawn_batch_shared<S: ComponentSet>(
+    /// Creates entities one by one. Consecutive entities with the same shared values are added to the same chunk.
+    pub(super) fn spawn_one_by_one<S: ComponentSet>(
         &mut self,
         sets: impl Iterator<Item = S>,
     ) -> Result<(), EntityError> {
         for set in sets {
-            let entity = self.try_spawn_shared(set).map_err(|rejected| rejected.error)?;
+            let entity = self.try_spawn(set).map_err(|rejected| rejected.error)?;
             let Location { chunk, row } = self.locate(entity)?;
             match self.runs.last_mut() {
                 Some(run) if run.chunk == chunk && run.first + run.rows == row => run.rows += 1,

@@ -78,9 +78,30 @@ impl EntityManager {
         &mut self,
         set: S,
     ) -> Result<Entity, Rejected<S, EntityError>> {
+        self.spawn_noting(set).map(|(entity, _)| entity)
+    }
+
+    /// Creates an entity. Also returns whether that may have been logged.
+    #[inline(always)]
+    pub(crate) fn spawn_noting<S: ComponentSet>(
+        &mut self,
+        set: S,
+    ) -> Result<(Entity, bool), Rejected<S, EntityError>> {
+        if S::LINKS {
+            return self.try_spawn_linked(set).map(|entity| (entity, true));
+        }
+        self.try_spawn_unlinked(set)
+    }
+
+    /// Creates an entity, and does not change links. Also returns whether that may have been logged.
+    #[inline(always)]
+    pub(super) fn try_spawn_unlinked<S: ComponentSet>(
+        &mut self,
+        set: S,
+    ) -> Result<(Entity, bool), Rejected<S, EntityError>> {
         self.storage.table.require(1);
         if S::SHARED {
-            return self.try_spawn_shared(set);
+            return self.try_spawn_shared(set).map(|entity| (entity, true));
         }
         let room = self
             .prepare_spawn::<S>()
@@ -101,14 +122,18 @@ impl EntityManager {
         Ok((number, archetype))
     }
 
-    /// Creates an entity with the components of a set, in an unshared chunk of the set's archetype with room.
+    /// Creates an entity with the components of a set, in an unshared chunk of the set's archetype with room. Also returns whether
+    /// that may have been logged.
     #[inline(always)]
     pub(super) fn spawn_in<S: ComponentSet>(
         &mut self,
         number: u32,
         chunk_number: u32,
         set: S,
-    ) -> Entity {
+    ) -> (Entity, bool) {
+        if S::REQUIRES {
+            self.write_required::<S>(number, chunk_number);
+        }
         let layout = self.sets.layout(number);
         let chunk = &mut self.storage.chunks[chunk_number];
         let row = chunk.len;
@@ -121,14 +146,21 @@ impl EntityManager {
             chunk.id(row).write(entity);
         }
         let is_uniform = chunk.note_new(row, 1, self.storage.version);
-        if !chunk.enabled.is_empty() {
+        let has_extras = chunk.has_extras();
+        if has_extras && !chunk.enabled.is_empty() {
             chunk.enabled.set_all_rows(row, 1, true);
         }
+        let is_full = chunk.add_rows(1, self.storage.version);
         if is_uniform {
             self.storage.chunks.note_uniform(chunk_number);
         }
-        self.storage.add_rows(chunk_number, 1);
-        entity
+        if is_full {
+            self.storage.note_full(chunk_number);
+        }
+        if has_extras && self.storage.chunks[chunk_number].is_observed() {
+            self.storage.log_created(RowRange { chunk: chunk_number, first: row, rows: 1 });
+        }
+        (entity, has_extras)
     }
 
     /// Creates `count` entities, each with clones of these components.
@@ -163,9 +195,22 @@ impl EntityManager {
         count: usize,
         set: &mut S,
     ) -> Result<(), EntityError> {
+        if S::LINKS {
+            return self.try_spawn_many_linked(count, set);
+        }
+        self.try_spawn_many_unlinked(count, set)
+    }
+
+    /// Creates entities with clones of a set, and does not change links.
+    pub(super) fn try_spawn_many_unlinked<S: CloneSet>(
+        &mut self,
+        count: usize,
+        set: &mut S,
+    ) -> Result<(), EntityError> {
         let (number, archetype) = self.prepare_spawn::<S>()?;
         self.storage.table.require(count);
-        let is_bytes = self.storage.archetypes[archetype].shape.is_bytes;
+        // The constructors of required components run for each entity.
+        let is_bytes = self.storage.archetypes[archetype].shape.is_bytes && !S::REQUIRES;
         let group = if S::SHARED {
             let wanted = self.wanted_by_set(number, &shared_values_of(set));
             self.storage.group_of(archetype, wanted)
@@ -203,6 +248,7 @@ impl EntityManager {
             // - the set is borrowed mutably, so nothing else uses it
             unsafe {
                 rows.write_columns(&layout.columns, |done| set.fill(place, count, done));
+                rows.write_required(&layout.required);
                 rows.assume_complete();
             }
         });
@@ -246,11 +292,20 @@ impl EntityManager {
     #[inline]
     pub(crate) fn spawn_each<S: ComponentSet>(
         &mut self,
+        sets: impl Iterator<Item = S>,
+    ) -> Result<(), EntityError> {
+        if S::LINKS { self.spawn_each_linked(sets) } else { self.spawn_each_unlinked(sets) }
+    }
+
+    /// Creates an entity for each set, and does not change links.
+    #[inline]
+    pub(super) fn spawn_each_unlinked<S: ComponentSet>(
+        &mut self,
         mut sets: impl Iterator<Item = S>,
     ) -> Result<(), EntityError> {
         self.runs.clear();
-        if S::SHARED {
-            return self.spawn_batch_shared(sets);
+        if S::SHARED || S::REQUIRES {
+            return self.spawn_one_by_one(sets);
         }
         let mut next = sets.next();
         while let Some(first) = next {
@@ -365,6 +420,13 @@ impl EntityManager {
 
     fn write_columns<C: ComponentColumns>(&mut self, columns: &mut C) -> Result<(), EntityError> {
         let number = self.set_number::<C::Set>()?;
+        if links_of::<C::Set>() {
+            // The targets are not known before the columns are written.
+            let mut types = self.sets.get(number).types.iter();
+            if let Some(&component) = types.find(|ty| ty.is_in_relationship()) {
+                return Err(EntityError::InRelationship { component });
+            }
+        }
         let count = columns.length().map_err(|WrongLength { column, expected, found }| {
             let component = self.sets.get(number).types[column];
             EntityError::WrongLength { component, expected, found }
@@ -379,7 +441,8 @@ impl EntityManager {
         let mut order: Vec<_> = layout.columns.iter().copied().zip(0..).collect();
         order.sort_unstable_by_key(|&(column, _)| column);
         let mut from = 0;
-        reserved.fill(true, |rows, _| {
+        // A constructor of a required component that panics uses no ids.
+        reserved.fill(layout.required.is_empty(), |rows, _| {
             let count = rows.len();
             for &(column, which) in &order {
                 // SAFETY:
@@ -393,8 +456,9 @@ impl EntityManager {
                     unsafe { rows.own(column) };
                 }
             }
+            rows.write_required(&layout.required);
             from += count;
-            // SAFETY: the set has exactly the types of its archetype, and a column of each type was written.
+            // SAFETY: the archetype has exactly the types of the set and the required ones, and a column of each type was written.
             unsafe { rows.assume_complete() };
         });
         reserved.commit();
@@ -458,17 +522,28 @@ impl EntityManager {
         {
             return Err(EntityError::NoInitialValue { component });
         }
+        let (number, required) = self.with_required(number)?;
         self.sync_for_move([number]);
         self.storage.table.require(count);
         let group = self.storage.group_of_defaults(number);
         let (storage, runs) = (&mut self.storage, &mut self.runs);
         let mut reserved = ReservedRows::new(storage, runs, number, group, count)?;
         reserved.fill(false, |rows, _| {
-            rows.write_initial(0..rows.shape().columns.len() as u32);
+            let is_required = |column| required.iter().any(|found| found.column == column);
+            let all = 0..rows.shape().columns.len() as u32;
+            rows.write_initial(all.filter(|&column| !is_required(column)));
+            rows.write_required(&required);
+            // SAFETY: each column is required or not, and was written in either case.
+            unsafe { rows.assume_complete() };
         });
         reserved.commit();
         Ok(NewEntities::new(&self.storage, &self.runs))
     }
+}
+
+/// Returns whether a set contains types of relationships.
+const fn links_of<S: ComponentSet>() -> bool {
+    S::LINKS
 }
 
 #[cold]
@@ -500,7 +575,26 @@ pub struct NewEntities<'w> {
     left: usize,
 }
 
+impl EntityManager {
+    /// Returns the entities that the last call of a method with this result has created.
+    pub(crate) fn last_created(&self) -> NewEntities<'_> {
+        NewEntities::new(&self.storage, &self.runs)
+    }
+
+    /// Appends the entities that the last call of a method with this result has created to a list.
+    pub(crate) fn list_created(&self, list: &mut Vec<Entity>) {
+        for &run in &self.runs {
+            list.extend_from_slice(self.storage.chunks.entities_in(run));
+        }
+    }
+}
+
 impl<'w> NewEntities<'w> {
+    /// Creates an iterator over a list.
+    pub(crate) fn of_list(storage: &'w Storage, list: &'w [Entity]) -> Self {
+        Self { storage, runs: &[], current: list, left: list.len() }
+    }
+
     pub(super) fn new(storage: &'w Storage, runs: &'w [RowRange]) -> Self {
         let left = runs.iter().map(|run| run.rows as usize).sum();
         Self { storage, runs, current: &[], left }
@@ -622,7 +716,8 @@ impl EntityManager {
         ids: &[Entity],
     ) -> bool {
         assert_eq!(sets.count(), ids.len());
-        if S::SHARED || self.jobs.scheduler().thread_count() < 2 {
+        // The constructors of required components run in order, on this thread.
+        if S::SHARED || S::LINKS || S::REQUIRES || self.jobs.scheduler().thread_count() < 2 {
             return false;
         }
         let Ok(number) = self.set_number::<S>() else { return false };

@@ -60,8 +60,11 @@ pub(crate) struct ChangedColumn {
 }
 
 impl ChangedColumn {
-    fn new(shape: &ArchetypeShape, column: u32) -> Self {
-        let tracked = shape.tracked.binary_search(&column).map_or(NOWHERE, |at| at as u32);
+    fn new(shape: &ArchetypeShape, column: u32, is_added: bool) -> Self {
+        // The versions at which types arrived follow those of their changes.
+        let first = if is_added { shape.tracked.len() } else { 0 };
+        let tracked = shape.tracked.binary_search(&column);
+        let tracked = tracked.map_or(NOWHERE, |at| (first + at) as u32);
         Self { column, tracked }
     }
 
@@ -303,10 +306,12 @@ fn match_terms(
                 let mask = shape.index.find(*ty)?.mask();
                 mask.filter(|_| !ignores).map(Bit::Off)
             }
-            Term::Changed(types) => {
+            Term::Changed(types) | Term::Added(types) => {
+                let is_added = matches!(term, Term::Added(_));
                 let columns = types.iter().filter_map(|&ty| shape.index.find(ty));
-                let columns: Box<[_]> =
-                    columns.map(|found| ChangedColumn::new(shape, found.column)).collect();
+                let columns: Box<[_]> = columns
+                    .map(|found| ChangedColumn::new(shape, found.column, is_added))
+                    .collect();
                 if columns.is_empty() {
                     return None;
                 }

@@ -53,6 +53,8 @@ pub enum Term {
     Disabled(ComponentType),
     /// At least one of the components was written in the entity's chunk, or on the entity if the component tracks changes.
     Changed(Box<[ComponentType]>),
+    /// At least one of the components, all of which track changes, arrived at the entity.
+    Added(Box<[ComponentType]>),
     /// The entity's chunk gained or lost an entity.
     OrderChanged,
     /// The entity has no enabled component that is a member of a write group of a written component, and that the query does not
@@ -161,13 +163,15 @@ impl Plan {
 
     /// Returns `true` if the query filters by change or by order change.
     pub(crate) fn asks_for_changes(&self) -> bool {
-        any_leaf(&self.terms, &mut |term| matches!(term, Term::Changed(_) | Term::OrderChanged))
+        any_leaf(&self.terms, &mut |term| {
+            matches!(term, Term::Changed(_) | Term::Added(_) | Term::OrderChanged)
+        })
     }
 
     /// Calls a function with each component that the query filters by change.
     pub(crate) fn each_changed(&self, mut each: impl FnMut(ComponentType)) {
         any_leaf(&self.terms, &mut |term| {
-            if let Term::Changed(types) = term {
+            if let Term::Changed(types) | Term::Added(types) = term {
                 types.iter().copied().for_each(&mut each);
             }
             false
@@ -400,7 +404,9 @@ fn name_terms(terms: &[Term], name: &mut impl FnMut(ComponentType, bool)) {
     any_leaf(terms, &mut |term| {
         match term {
             Term::With(ty) | Term::Present(ty) | Term::Disabled(ty) => name(*ty, true),
-            Term::Any(types) | Term::Changed(types) => types.iter().for_each(|&ty| name(ty, true)),
+            Term::Any(types) | Term::Changed(types) | Term::Added(types) => {
+                types.iter().for_each(|&ty| name(ty, true));
+            }
             // An excluded component is not read.
             Term::Without(ty) | Term::Absent(ty) => name(*ty, false),
             Term::OrderChanged | Term::NotOfOthers(_) | Term::Or(_) => {}

@@ -232,7 +232,7 @@ fn may_be_about(terms: &[Term], component: ComponentType) -> bool {
         | Term::Absent(ty)
         | Term::Present(ty)
         | Term::Disabled(ty) => *ty == component,
-        Term::Any(types) | Term::Changed(types) => types.contains(&component),
+        Term::Any(types) | Term::Changed(types) | Term::Added(types) => types.contains(&component),
         Term::NotOfOthers(_) => true,
         Term::OrderChanged | Term::Or(_) => false,
     })
@@ -345,7 +345,7 @@ impl Conditions<'_> {
     fn has_what_is_lacking_in(self, others: Conditions<'_>) -> bool {
         self.terms.iter().any(|term| match term {
             Term::With(ty) | Term::Present(ty) | Term::Disabled(ty) => others.lack(*ty),
-            Term::Any(types) | Term::Changed(types) => {
+            Term::Any(types) | Term::Changed(types) | Term::Added(types) => {
                 !types.is_empty() && types.iter().all(|&ty| others.lack(ty))
             }
             _ => false,

@@ -2,12 +2,13 @@
 
 use super::data::{QueryData, ReadOnlyData};
 use super::parallel::ParallelData;
-use super::special_data::{EnabledMut, EnabledRef, TrackedMut};
+use super::special_data::{EnabledMut, EnabledRef, Ref, TrackedMut};
 use crate::buffer::{Buffer, BufferElement, DynamicBuffer};
-use crate::component::Component;
+use crate::component::{Component, Mutable};
 use crate::entity::Entity;
 use crate::managed::{Managed, ManagedComponent};
 use crate::per_chunk::PerChunk;
+use crate::set::ComponentSet;
 use crate::shared::{Shared, SharedComponent};
 
 /// Query data as a struct with named fields and methods, for components that belong together.
@@ -20,7 +21,7 @@ use crate::shared::{Shared, SharedComponent};
 /// | `&'w T`, `&'w mut T` | those that have the component, enabled |
 /// | `Entity` | all |
 /// | `&'w [T]`, `DynamicBuffer<'w, T>` | those that have the buffer, enabled |
-/// | `TrackedMut<'w, T>` | those that have the component, enabled |
+/// | `TrackedMut<'w, T>`, `Ref<'w, T>` | those that have the component, enabled |
 /// | `EnabledRef<'w, T>`, `EnabledMut<'w, T>` | those that have the component, enabled or disabled |
 /// | `#[aspect(shared)]` `&'w T` | those that have the shared component |
 /// | `#[aspect(chunk)]` `&'w T` | those whose chunk has a value |
@@ -159,12 +160,13 @@ macro_rules! fields {
 
 fields! {
     [T: Component] PlainField &T => &'static T, &'static T;
-    [T: Component] PlainField &mut T => &'static mut T, &'static T;
+    [T: Component, Mutable] PlainField &mut T => &'static mut T, &'static T;
     [T: BufferElement] PlainField &[T] => &'static Buffer<T>, &'static Buffer<T>;
-    [T: BufferElement] PlainField DynamicBuffer<'_, T> => &'static mut Buffer<T>, &'static Buffer<T>;
-    [T: Component] PlainField EnabledRef<'_, T> => EnabledRef<'static, T>, EnabledRef<'static, T>;
-    [T: Component] PlainField EnabledMut<'_, T> => EnabledMut<'static, T>, EnabledRef<'static, T>;
-    [T: Component] PlainField TrackedMut<'_, T> => TrackedMut<'static, T>, &'static T;
+    [T: BufferElement, Mutable] PlainField DynamicBuffer<'_, T> => &'static mut Buffer<T>, &'static Buffer<T>;
+    [T: ComponentSet] PlainField EnabledRef<'_, T> => EnabledRef<'static, T>, EnabledRef<'static, T>;
+    [T: ComponentSet] PlainField EnabledMut<'_, T> => EnabledMut<'static, T>, EnabledRef<'static, T>;
+    [T: Component, Mutable] PlainField TrackedMut<'_, T> => TrackedMut<'static, T>, &'static T;
+    [T: Component] PlainField Ref<'_, T> => Ref<'static, T>, Ref<'static, T>;
     [T: SharedComponent] SharedField &T => &'static Shared<T>, &'static Shared<T>;
     [T: Component, Default] ChunkField &T => &'static PerChunk<T>, &'static PerChunk<T>;
     [T: ManagedComponent] ManagedField &T => &'static Managed<T>, &'static Managed<T>;

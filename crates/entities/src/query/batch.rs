@@ -65,6 +65,8 @@ pub(crate) struct Rows {
     choice: ChunkFilter,
     /// The world's version when the rows were collected. Written chunks are marked with it.
     pub(super) version: Version,
+    /// The version since which values count as changed or added.
+    since: Version,
     /// True if the query writes enabled bits, which may decide which rows match.
     switches: bool,
     /// Number of rows, including rows that do not match. Set by [`count_all`](Self::count_all) and
@@ -194,6 +196,7 @@ impl Rows {
         let mut before = 0;
         self.choice = walk.choice();
         self.version = walk.version;
+        self.since = walk.since;
         self.switches = walk.matched.plan.parts.iter().any(|part| part.write && part.bits);
         self.is_plain = walk.matches.iter().all(|found| self.choice.is_simple(found));
         let uses_versions = D::MARKS || self.choice.asks_for_changes || self.reads_versions;
@@ -239,7 +242,7 @@ impl Rows {
             for chunk in chunks.iter().filter(|_| shared_count > 0) {
                 // SAFETY: archetypes list chunks that exist.
                 let chunk = unsafe { all.get_unchecked(chunk.number) };
-                let view = ChunkView { chunk, shared: walk.shared_of() };
+                let view = ChunkView { chunk, shared: walk.shared_of(), since: walk.since };
                 self.shared.extend((0..shared_count).map(|at| view.shared_value(at)));
             }
             let (first, shared_count) = (first as u32, shared_count as u32);
@@ -509,7 +512,8 @@ impl Rows {
     #[inline(always)]
     unsafe fn fetch<D: QueryData>(&self, at: usize, place: CollectedChunk) -> D::Fetch {
         let (chunk, found) = self.chunk(place);
-        let view = ChunkView { chunk, shared: SharedSource::Listed(self.shared_of(at, place)) };
+        let shared = SharedSource::Listed(self.shared_of(at, place));
+        let view = ChunkView { chunk, shared, since: self.since };
         // SAFETY: these are the places of the data in the archetype of the chunk.
         unsafe { D::fetch(view, &found.places) }
     }
@@ -741,6 +745,8 @@ impl<D: QueryData> BatchItems<'_, D> {
 pub struct ChunkView<'a> {
     pub(crate) chunk: &'a Chunk,
     pub(crate) shared: SharedSource<'a>,
+    /// The version since which values count as changed or added.
+    pub(crate) since: Version,
 }
 
 /// The source of a chunk's shared values.

@@ -11,7 +11,7 @@ use super::batch::{ChunkMarks, ChunkView};
 use super::parallel::ParallelData;
 use super::state::Place;
 use super::terms::{Need, Part};
-use crate::component::{Component, ComponentType};
+use crate::component::{Component, ComponentType, Mutable};
 use crate::entity::Entity;
 use crate::storage::{Chunk, TrackedColumn, prefetch as fetch_now, prefetch_soon};
 
@@ -29,6 +29,7 @@ use crate::storage::{Chunk, TrackedColumn, prefetch as fetch_now, prefetch_soon}
 /// | `&Managed<T>`, `&mut Managed<T>` | the value of a [managed component](crate::ManagedComponent) | those that have it, enabled |
 /// | [`EnabledRef<T>`](crate::EnabledRef), [`EnabledMut<T>`](crate::EnabledMut) | the enabled state of a component | those that have it, enabled or disabled |
 /// | [`TrackedMut<T>`](crate::TrackedMut) | the value, which counts as changed only if written | those that have it, enabled |
+/// | [`Ref<T>`](crate::Ref) | the value, and whether it was changed or added | those that have it, enabled |
 /// | `Option<D>` | the item of `D`, or `None` | all |
 /// | `()` | `()` | all |
 /// | tuples of up to 16 | a tuple of the items | those that match all elements |
@@ -543,7 +544,7 @@ unsafe impl<T: Component> ChunkData for &T {
 }
 
 // SAFETY: the data has one part, which is declared as written, and `get` accesses only its column.
-unsafe impl<T: Component> QueryData for &mut T {
+unsafe impl<T: Component + Mutable> QueryData for &mut T {
     type Item<'w> = &'w mut T;
     type Static = &'static mut T;
     type Fetch = ColumnFetch<T>;
@@ -559,10 +560,10 @@ unsafe impl<T: Component> QueryData for &mut T {
 }
 
 // SAFETY: components are `Send` and `Sync`.
-unsafe impl<T: Component> ParallelData for &mut T {}
+unsafe impl<T: Component + Mutable> ParallelData for &mut T {}
 
 // SAFETY: the values of a column are contiguous.
-unsafe impl<T: Component> ChunkData for &mut T {
+unsafe impl<T: Component + Mutable> ChunkData for &mut T {
     type Slices<'w> = &'w mut [T];
 
     #[inline(always)]

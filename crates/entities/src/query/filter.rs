@@ -23,7 +23,7 @@ use crate::set::ComponentSet;
 ///
 /// [`Any`] requires at least one of its components. Every other filter requires its condition for all of its components.
 /// [`Changed`] and [`OrderChanged`] select chunks by version. `Changed` selects single entities if a component
-/// [tracks](crate::Component::TRACK_CHANGES) changes. An entity matches a tuple of filters if it matches all of them, and
+/// [tracks](crate::Component::TRACK_CHANGES) changes, and [`Added`] always does. An entity matches a tuple of filters if it matches all of them, and
 /// [`Or`](crate::Or) if it matches at least one. A query without filters has the filter `()`.
 ///
 /// Filters accept the component sets that [`has`](crate::EntityManager::has) accepts: `T`, `Buffer<T>`, `Shared<T>`, `Managed<T>`,
@@ -63,7 +63,7 @@ use crate::set::ComponentSet;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a query filter",
     label = "not a filter",
-    note = "filters are `With<T>`, `Without<T>`, `Any<(T, U)>`, `Changed<T>`, and tuples of filters; `T` and `U` are \
+    note = "filters are `With<T>`, `Without<T>`, `Any<(T, U)>`, `Changed<T>`, `Added<T>`, and tuples of filters; `T` and `U` are \
             components, or tuples of components, each with `#[derive(Component)]`",
     note = "`Entity`, `&T` and `&mut T` are data, the first parameter: `Query<(Entity, &T)>`"
 )]
@@ -282,6 +282,60 @@ filter! {
     #[doc(alias = "WithChangeFilter")]
     #[doc(alias = "is_changed")]
     Changed, any Changed
+}
+
+/// Filter for entities to which at least one component of the set was added since the system last ran.
+///
+/// In the first run of a system, everything counts as added. Outside of systems, [`since`](crate::Query::since) sets the version
+/// after which additions count. A component is added when the entity is created with it or gets it, also by `instantiate` or from
+/// another world. A new value of a component that the entity has, and a move to another archetype, are no additions. Every component
+/// of the set must [track changes](crate::Component::TRACK_CHANGES).
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{Added, Component, Entity, World};
+///
+/// #[derive(Component)]
+/// #[component(track_changes)]
+/// struct Burning(f32);
+///
+/// let mut world = World::new("Simulation");
+/// let (tree, house) = (world.spawn(Burning(1.0)), world.spawn(()));
+/// let seen = world.version();
+/// world.advance_version();
+/// world.get_mut::<Burning>(tree)?.0 = 2.0;
+/// world.add(house, Burning(1.0)).unwrap();
+/// let added = world.query_filtered::<Entity, Added<Burning>>().since(seen);
+/// assert_eq!(added.single(), Ok(house));
+/// # Ok::<(), ancho_entities::EntityError>(())
+/// ```
+///
+/// A component that does not track changes does not compile:
+///
+/// ```compile_fail,E0080
+/// use ancho_entities::{Added, Component, World};
+///
+/// #[derive(Component)]
+/// struct Health(u32);
+///
+/// World::new("Simulation").query_filtered::<(), Added<Health>>().count();
+/// ```
+#[derive(Debug)]
+pub struct Added<S>(PhantomData<fn() -> S>);
+
+// The notes of `QueryFilter` name the remedy.
+#[diagnostic::do_not_recommend]
+impl<S: ComponentSet> QueryFilter for Added<S> {
+    fn terms(each: &mut dyn FnMut(Term)) {
+        const {
+            assert!(
+                S::TRACKED && S::COUNT > 0,
+                "`Added` needs components that track changes; write `#[component(track_changes)]` on the type"
+            );
+        }
+        each(Term::Added(types::<S>().into()));
+    }
 }
 
 /// Filter for entities in chunks that gained or lost entities after the version that the query was given with

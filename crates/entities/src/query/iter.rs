@@ -20,7 +20,7 @@ use super::filter::QueryFilter;
 use super::state::{Masks, Match, Place};
 use super::view::{Others, Query};
 use super::walk::{SelectedChunks, Walk, succeed};
-use crate::component::{Component, ComponentType};
+use crate::component::{Component, ComponentType, Mutable};
 use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::storage::{Chunk, OutOfMemory};
@@ -295,7 +295,8 @@ impl<'w> Cursor<'w> {
         assert!(!self.chunk.is_null());
         // SAFETY: the chunk exists, and its header does not change while the cursor is borrowed.
         let chunk = unsafe { &*self.chunk };
-        ChunkView { chunk, shared: self.chunks.walk.shared_of() }
+        let walk = &self.chunks.walk;
+        ChunkView { chunk, shared: walk.shared_of(), since: walk.since }
     }
 
     /// Returns the error that ended the walk early, or `Ok` if there was none.
@@ -509,7 +510,10 @@ impl<D: QueryData, F: QueryFilter> Query<'_, D, F> {
     /// assert_eq!(query.to_components::<Health>()?, [Health(1), Health(2)]);
     /// # Ok::<(), ancho_entities::EntityError>(())
     /// ```
-    pub fn copy_from<T: Component + Copy>(&mut self, values: &[T]) -> Result<(), EntityError> {
+    pub fn copy_from<T: Component + Mutable + Copy>(
+        &mut self,
+        values: &[T],
+    ) -> Result<(), EntityError> {
         let component = ComponentType::of::<T>();
         // The plan of a `QueryDescriptor` can name components for writing, but its data, `Entity`, writes none.
         if !D::WRITES {

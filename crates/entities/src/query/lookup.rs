@@ -284,7 +284,8 @@ impl<'w> ArchetypeLookup<'w> {
             if D::MARKS {
                 D::mark(&mut ChunkMarks { chunk, version: storage.version }, &found.places);
             }
-            let fetch = D::fetch(ChunkView { chunk, shared }, &found.places);
+            let view = ChunkView { chunk, shared, since: Version::NEVER };
+            let fetch = D::fetch(view, &found.places);
             if D::TRACKS {
                 D::track(fetch, row, 1, false);
             }

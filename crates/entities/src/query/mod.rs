@@ -13,6 +13,7 @@ mod descriptor;
 mod filter;
 mod iter;
 mod job;
+mod links;
 mod lookup;
 mod parallel;
 mod special_data;
@@ -30,20 +31,21 @@ pub use batch::{ChunkMarks, ChunkView};
 pub use data::{ChunkData, ColumnFetch, QueryData, ReadOnlyData};
 pub use descriptor::{QueryChunk, QueryDescriptor};
 pub use filter::{
-    Absent, Any, Changed, FilterWriteGroups, IgnoreEnabled, IncludeDisabled, IncludePrefabs,
+    Absent, Added, Any, Changed, FilterWriteGroups, IgnoreEnabled, IncludeDisabled, IncludePrefabs,
     IsDisabled, Or, OrderChanged, Present, QueryFilter, With, Without,
 };
 pub use iter::QueryIter;
 pub use job::{
-    ArrayHeld, ChunkInJob, ChunkJob, EntityAt, EntityJob, IndexInQuery, JobLookup, JobLookupView,
-    LookupHeld, QueryArray, QueryArrayBatch, QueryJob, QueryJobWith, Unchecked,
+    ArrayHeld, BufferElements, ChunkInJob, ChunkJob, ElementsHeld, EntityAt, EntityJob,
+    IndexInQuery, JobLookup, JobLookupView, LookupHeld, QueryArray, QueryArrayBatch, QueryJob,
+    QueryJobWith, Unchecked,
 };
 pub use lookup::{
     ArchetypeLookup, ColumnData, ColumnLookup, Indexed, Lookup, LookupForm, StorageInfo,
     StorageInfoLookup,
 };
 pub use parallel::ParallelData;
-pub use special_data::{EnabledMut, EnabledRef, TrackedMut};
+pub use special_data::{EnabledMut, EnabledRef, Ref, TrackedMut};
 pub use split::{SplitParts, Splitting};
 pub use state::{Place, QueryMask};
 pub use terms::{KnownGroups, Need, Options, Part};

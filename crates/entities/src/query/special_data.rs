@@ -18,15 +18,17 @@ use crate::buffer::{
     Buffer, BufferAccessor, BufferAccessorMut, BufferElement, BufferLayout, DynamicBuffer, Header,
     elements_of,
 };
-use crate::component::{Component, ComponentType};
+use crate::component::{Component, ComponentType, Mutable};
 use crate::managed::{Managed, ManagedComponent};
 use crate::per_chunk::PerChunk;
+use crate::set::ComponentSet;
 use crate::shared::{Shared, SharedComponent};
 use crate::storage::TrackedColumn;
+use crate::version::Version;
 
 /// Returns the address of a row's buffer header, in a column of buffers.
 #[inline(always)]
-fn buffer_at<T: BufferElement>(fetch: ColumnFetch<u8>, row: usize) -> *mut Header {
+pub(super) fn buffer_at<T: BufferElement>(fetch: ColumnFetch<u8>, row: usize) -> *mut Header {
     fetch.first.as_ptr().wrapping_add(row * BufferLayout::of::<T>().size).cast()
 }
 
@@ -51,7 +53,7 @@ unsafe impl<T: BufferElement> ReadOnlyData for &Buffer<T> {}
 unsafe impl<T: BufferElement> ParallelData for &Buffer<T> {}
 
 // SAFETY: buffer elements are `Send` and `Sync`.
-unsafe impl<T: BufferElement> ParallelData for &mut Buffer<T> {}
+unsafe impl<T: BufferElement + Mutable> ParallelData for &mut Buffer<T> {}
 
 // SAFETY: the buffer headers of a column are contiguous.
 unsafe impl<T: BufferElement> ChunkData for &Buffer<T> {
@@ -68,7 +70,7 @@ unsafe impl<T: BufferElement> ChunkData for &Buffer<T> {
 }
 
 // SAFETY: the data has one part, which is declared as written, and `get` accesses only its column.
-unsafe impl<T: BufferElement> QueryData for &mut Buffer<T> {
+unsafe impl<T: BufferElement + Mutable> QueryData for &mut Buffer<T> {
     type Item<'w> = DynamicBuffer<'w, T>;
     type Static = &'static mut Buffer<T>;
     type Fetch = ColumnFetch<u8>;
@@ -83,7 +85,7 @@ unsafe impl<T: BufferElement> QueryData for &mut Buffer<T> {
 }
 
 // SAFETY: the buffer headers of a column are contiguous.
-unsafe impl<T: BufferElement> ChunkData for &mut Buffer<T> {
+unsafe impl<T: BufferElement + Mutable> ChunkData for &mut Buffer<T> {
     type Slices<'w> = BufferAccessorMut<'w, T>;
 
     unsafe fn slices<'w>(
@@ -226,6 +228,8 @@ unsafe impl<T: ManagedComponent> QueryData for &mut Managed<T> {
 
 /// Query data that reads the enabled state of a component.
 ///
+/// The component is a plain one, a `Buffer<T>` or a `Managed<T>`.
+///
 /// It matches all entities that have the component, enabled or disabled. This is Unity's `EnabledRefRO`, which by default matches
 /// only entities whose component is enabled. For that, add the filter [`With<T>`](crate::With).
 ///
@@ -265,6 +269,8 @@ pub struct EnabledRef<'w, T> {
 }
 
 /// Query data that reads and writes the enabled state of a component.
+///
+/// The component is a plain one, a `Buffer<T>` or a `Managed<T>`.
 ///
 /// It matches all entities that have the component, enabled or disabled. The component counts as changed, whether or not the
 /// state changes. Changing the state does not affect which entities the loop visits, because the rows are determined before an
@@ -367,18 +373,20 @@ impl<T> fmt::Debug for EnabledMut<'_, T> {
 }
 
 /// Returns the component type, which must be enableable.
-fn enableable<T: Component>() -> ComponentType {
+fn enableable<T: ComponentSet>() -> ComponentType {
     const {
         assert!(
-            T::ENABLEABLE,
+            T::HAS_BITS && T::COUNT == 1,
             "the component cannot be enabled or disabled; write `#[component(enableable)]` on the type"
         );
     }
-    ComponentType::of::<T>()
+    let mut found = None;
+    T::types(&mut |ty| found = Some(ty));
+    found.expect("the set has one component")
 }
 
 // SAFETY: the data has one part, and only the mask of the component is read.
-unsafe impl<T: Component> QueryData for EnabledRef<'_, T> {
+unsafe impl<T: ComponentSet> QueryData for EnabledRef<'_, T> {
     type Item<'w> = EnabledRef<'w, T>;
     type Static = EnabledRef<'static, T>;
     type Fetch = *mut u64;
@@ -396,23 +404,29 @@ unsafe impl<T: Component> QueryData for EnabledRef<'_, T> {
 }
 
 // SAFETY: the data is only read.
-unsafe impl<T: Component> ReadOnlyData for EnabledRef<'_, T> {}
+unsafe impl<T: ComponentSet> ReadOnlyData for EnabledRef<'_, T> {}
 
 // SAFETY: batches of parallel loops and jobs consist of whole mask words, so that no two threads access the same word.
-unsafe impl<T: Component> ParallelData for EnabledRef<'_, T> {}
+unsafe impl<T: ComponentSet> ParallelData for EnabledRef<'_, T> {}
 
 // SAFETY: the data has one part, which is declared as written. An item accesses only the bit of its row in the mask.
-unsafe impl<T: Component> QueryData for EnabledMut<'_, T> {
+unsafe impl<T: ComponentSet> QueryData for EnabledMut<'_, T> {
     type Item<'w> = EnabledMut<'w, T>;
     type Static = EnabledMut<'static, T>;
     type Fetch = ColumnFetch<T>;
     one_part!(enableable::<T>(), Need::Present, true, true);
-    mark_one!(T::TRACK_CHANGES);
-    track_column!(T);
+    mark_one!(T::TRACKED);
+    const TRACKS: bool = T::TRACKED;
+
+    #[inline(always)]
+    unsafe fn track(fetch: Self::Fetch, first: usize, count: usize, _: bool) {
+        // SAFETY: `written` is null, or belongs to the chunk of the fetch, which has these rows.
+        unsafe { track_rows(fetch.written, first, count) }
+    }
 
     #[inline(always)]
     unsafe fn fetch(view: ChunkView<'_>, places: &[Place]) -> ColumnFetch<T> {
-        ColumnFetch::new_mut(view, places[0], true, T::TRACK_CHANGES)
+        ColumnFetch::new_mut(view, places[0], true, T::TRACKED)
     }
 
     #[inline(always)]
@@ -422,7 +436,7 @@ unsafe impl<T: Component> QueryData for EnabledMut<'_, T> {
 }
 
 // SAFETY: batches of parallel loops and jobs consist of whole mask words, so that no two threads access the same word.
-unsafe impl<T: Component> ParallelData for EnabledMut<'_, T> {}
+unsafe impl<T: ComponentSet> ParallelData for EnabledMut<'_, T> {}
 
 /// Query data that gives mutable access to a component, which counts as changed only if it is written.
 ///
@@ -476,7 +490,6 @@ unsafe impl<T: Component> ParallelData for EnabledMut<'_, T> {}
 /// is_send::<TrackedMut<'_, Health>>();
 /// ```
 #[doc(alias = "Mut")]
-#[doc(alias = "Ref")]
 pub struct TrackedMut<'w, T> {
     value: &'w mut T,
     /// Address of the row versions, which other rows share. The raw pointer makes the item `!Send`, so that it stays on one thread.
@@ -502,6 +515,45 @@ impl<T> DerefMut for TrackedMut<'_, T> {
     }
 }
 
+impl<T> TrackedMut<'_, T> {
+    /// Returns the value mutably, without marking it as changed.
+    #[doc(alias = "bypass_change_detection")]
+    pub fn bypass(&mut self) -> &mut T {
+        self.value
+    }
+
+    /// Replaces the value if it differs, and marks it as changed only then. Returns whether it differs.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Changed, Component, TrackedMut, World};
+    ///
+    /// #[derive(Component, PartialEq)]
+    /// #[component(track_changes)]
+    /// struct Visible(bool);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn_batch([Visible(true), Visible(false)]);
+    /// let seen = world.version();
+    /// world.advance_version();
+    /// for mut visible in world.query_mut::<TrackedMut<Visible>>() {
+    ///     visible.set_if_neq(Visible(true));
+    /// }
+    /// assert_eq!(world.query_filtered::<(), Changed<Visible>>().since(seen).count(), 1);
+    /// ```
+    pub fn set_if_neq(&mut self, value: T) -> bool
+    where
+        T: PartialEq,
+    {
+        let differs = *self.value != value;
+        if differs {
+            **self = value;
+        }
+        differs
+    }
+}
+
 impl<T: fmt::Debug> fmt::Debug for TrackedMut<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("TrackedMut").field(&self.value).finish()
@@ -520,7 +572,7 @@ fn tracked<T: Component>() -> ComponentType {
 }
 
 // SAFETY: the data has one part, which is declared as written, and `get` accesses only its column.
-unsafe impl<T: Component> QueryData for TrackedMut<'_, T> {
+unsafe impl<T: Component + Mutable> QueryData for TrackedMut<'_, T> {
     type Item<'w> = TrackedMut<'w, T>;
     type Static = TrackedMut<'static, T>;
     type Fetch = ColumnFetch<T>;
@@ -534,3 +586,137 @@ unsafe impl<T: Component> QueryData for TrackedMut<'_, T> {
         TrackedMut { value, written: fetch.written, row }
     }
 }
+
+/// Query data that reads a component, and tests whether it was changed or added since the system last ran.
+///
+/// In the first run of a system, everything counts as changed and added. Outside of systems, [`since`](crate::Query::since) sets the
+/// version after which changes count. In a [`Lookup`](crate::Lookup), everything counts as changed and added. The component must
+/// [track changes](Component::TRACK_CHANGES).
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{Component, Ref, World};
+///
+/// #[derive(Component)]
+/// #[component(track_changes)]
+/// struct Health(u32);
+///
+/// let mut world = World::new("Simulation");
+/// let orc = world.spawn(Health(20));
+/// let seen = world.version();
+/// world.advance_version();
+/// world.get_mut::<Health>(orc)?.0 -= 5;
+/// let health = world.query::<Ref<Health>>().since(seen).iter().next().unwrap();
+/// assert_eq!((health.0, health.is_changed(), health.is_added()), (15, true, false));
+/// # Ok::<(), ancho_entities::EntityError>(())
+/// ```
+///
+/// A component that does not track changes does not compile:
+///
+/// ```compile_fail,E0080
+/// use ancho_entities::{Component, Ref, World};
+///
+/// #[derive(Component)]
+/// struct Health(u32);
+///
+/// World::new("Simulation").query::<Ref<Health>>().count();
+/// ```
+pub struct Ref<'w, T> {
+    value: &'w T,
+    /// Addresses of the row versions. The raw pointers make the item `!Send`, so that it stays on one thread.
+    written: *const TrackedColumn,
+    added: *const TrackedColumn,
+    row: u32,
+    since: Version,
+}
+
+impl<T> Ref<'_, T> {
+    /// Returns `true` if the component was written or added after the version of the query.
+    pub fn is_changed(&self) -> bool {
+        // SAFETY: the column exists while the world is borrowed, or while the job runs, and has this row. Nothing writes it, because
+        // the component is only read.
+        unsafe { (*self.written).version(self.row) }.is_newer_than(self.since)
+    }
+
+    /// Returns `true` if the component was added after the version of the query.
+    pub fn is_added(&self) -> bool {
+        // SAFETY: the column exists while the world is borrowed, or while the job runs, and has this row. Only structural changes write
+        // it.
+        unsafe { (*self.added).version(self.row) }.is_newer_than(self.since)
+    }
+}
+
+impl<T> Clone for Ref<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Ref<'_, T> {}
+
+impl<T> Deref for Ref<'_, T> {
+    type Target = T;
+
+    #[inline(always)]
+    fn deref(&self) -> &T {
+        self.value
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Ref<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Ref").field(&self.value).finish()
+    }
+}
+
+/// The addresses of a column, of its row versions, and the version that they are compared with.
+#[derive(Debug)]
+#[expect(unnameable_types, reason = "only the trait's own methods speak of it")]
+pub struct RefFetch<T> {
+    column: ColumnFetch<T>,
+    added: *const TrackedColumn,
+    since: Version,
+}
+
+impl<T> Clone for RefFetch<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for RefFetch<T> {}
+
+// SAFETY: the data has one part, and `fetch` and `get` only read its column and its versions.
+unsafe impl<T: Component> QueryData for Ref<'_, T> {
+    type Item<'w> = Ref<'w, T>;
+    type Static = Ref<'static, T>;
+    type Fetch = RefFetch<T>;
+    one_part!(tracked::<T>(), Need::On, false, false);
+
+    #[inline(always)]
+    unsafe fn fetch(view: ChunkView<'_>, places: &[Place]) -> RefFetch<T> {
+        let column = ColumnFetch::new_mut(view, places[0], T::ENABLEABLE, true);
+        RefFetch { column, added: view.chunk.added_column(places[0].column), since: view.since }
+    }
+
+    #[inline(always)]
+    unsafe fn is_on(fetch: RefFetch<T>, row: usize) -> bool {
+        // SAFETY: the chunk has this row.
+        unsafe { fetch.column.is_on(row) }
+    }
+
+    #[inline(always)]
+    unsafe fn get<'w>(fetch: RefFetch<T>, row: usize) -> Ref<'w, T> {
+        let RefFetch { column, added, since } = fetch;
+        // SAFETY: each row has a value, which no other code writes for the lifetime.
+        let value = unsafe { &*column.first.as_ptr().add(row) };
+        Ref { value, written: column.written, added, row: row as u32, since }
+    }
+}
+
+// SAFETY: the data is only read.
+unsafe impl<T: Component> ReadOnlyData for Ref<'_, T> {}
+
+// SAFETY: components are `Sync`, and the row versions are only read: a job that writes the component conflicts with this one.
+unsafe impl<T: Component> ParallelData for Ref<'_, T> {}

@@ -10,16 +10,17 @@ use super::batch::{ChunkMarks, ChunkView};
 use super::data::{ChunkData, QueryData, ReadOnlyData};
 use super::filter::QueryFilter;
 use super::parallel::ParallelData;
-use super::special_data::{EnabledMut, EnabledRef, TrackedMut};
+use super::special_data::{EnabledMut, EnabledRef, Ref, TrackedMut};
 use super::state::{Place, QueryState};
 use super::terms::{Options, Part, Term};
 use super::view::Query;
 use crate::all_tuples::all_tuples;
 use crate::buffer::{Buffer, BufferElement};
-use crate::component::Component;
+use crate::component::{Component, Mutable};
 use crate::entity::Entity;
 use crate::managed::{Managed, ManagedComponent};
 use crate::per_chunk::PerChunk;
+use crate::set::ComponentSet;
 use crate::shared::{Shared, SharedComponent};
 
 /// Removes the first `count` places from a list and returns them.
@@ -276,16 +277,17 @@ macro_rules! readable {
 
 readable! {
     [T: Component] &T => &'static T;
-    [T: Component] &mut T => &'static T;
+    [T: Component, Mutable] &mut T => &'static T;
     [T: BufferElement] &Buffer<T> => &'static Buffer<T>;
-    [T: BufferElement] &mut Buffer<T> => &'static Buffer<T>;
+    [T: BufferElement, Mutable] &mut Buffer<T> => &'static Buffer<T>;
     [T: SharedComponent] &Shared<T> => &'static Shared<T>;
     [T: Component, Default] &PerChunk<T> => &'static PerChunk<T>;
     [T: ManagedComponent] &Managed<T> => &'static Managed<T>;
     [T: ManagedComponent] &mut Managed<T> => &'static Managed<T>;
-    [T: Component] EnabledRef<'_, T> => EnabledRef<'static, T>;
-    [T: Component] EnabledMut<'_, T> => EnabledRef<'static, T>;
-    [T: Component] TrackedMut<'_, T> => &'static T;
+    [T: ComponentSet] EnabledRef<'_, T> => EnabledRef<'static, T>;
+    [T: ComponentSet] EnabledMut<'_, T> => EnabledRef<'static, T>;
+    [T: Component, Mutable] TrackedMut<'_, T> => &'static T;
+    [T: Component] Ref<'_, T> => Ref<'static, T>;
     [D: ReadableData] Option<D> => Option<D::ReadOnly>;
     [] Entity => Entity;
     [] () => ();

@@ -41,7 +41,7 @@ pub(super) struct Walk<'w> {
     /// The matches of the query. Empty if a required shared value does not exist in the world.
     pub(super) matches: &'w [Match],
     pub(super) version: Version,
-    since: Version,
+    pub(super) since: Version,
     /// True if chunks are selected by changes or by shared values.
     is_choosy: bool,
     /// The required shared values, by table and index.
@@ -385,7 +385,7 @@ impl<'w> Walk<'w> {
             // have completed. Before a job uses the versions of other columns, they are written out.
             unsafe { D::mark(&mut marks, places) };
         }
-        let view = ChunkView { chunk, shared: self.shared_of() };
+        let view = ChunkView { chunk, shared: self.shared_of(), since: self.since };
         // SAFETY: these are the places of the data in the archetype of the chunk, which has the required components.
         (unsafe { D::fetch(view, places) }, chunk)
     }
@@ -554,17 +554,27 @@ pub(super) fn set_enabled(
         let Some((column, mask)) = place.and_then(|at| Some((at.column, at.mask()?))) else {
             continue;
         };
+        let version = entities.storage.version;
+        let set_chunk = |chunk: &Chunk, switched: &mut usize| {
+            // SAFETY: the manager is borrowed mutably, and no item of a query is alive. Jobs that use the component or its enabled
+            // bits have completed, and other jobs do not use its versions.
+            unsafe {
+                chunk.enabled.set_every_row(mask, chunk.len, enabled);
+                chunk.note_written_beside(column, 0, chunk.len, version);
+            }
+            *switched += chunk.len as usize;
+        };
+        if walk.is_simple(found) {
+            for &number in &archetype.chunks {
+                set_chunk(&entities.storage.chunks[number], &mut switched);
+            }
+            continue;
+        }
         let mut list = archetype.chunks.iter();
         while let Some(number) = walk.next_chosen(&mut list, found, &mut changed) {
             let chunk = &entities.storage.chunks[number];
             if found.bits.is_empty() {
-                // SAFETY: the manager is borrowed mutably, and no item of a query is alive. Jobs that use the component or its
-                // enabled bits have completed, and other jobs do not use its versions.
-                unsafe {
-                    chunk.enabled.set_rows(mask, 0, chunk.len, enabled);
-                    chunk.note_written_beside(column, 0, chunk.len, entities.storage.version);
-                }
-                switched += chunk.len as usize;
+                set_chunk(chunk, &mut switched);
                 continue;
             }
             // The conditions for the rows of a word read only bits of the same word, so writes to earlier words do not matter.
@@ -576,7 +586,7 @@ pub(super) fn set_enabled(
                     // its enabled bits have completed, and other jobs do not use its versions. `masks` is not used anymore.
                     unsafe {
                         chunk.enabled.set_bits(mask, word, rows, enabled);
-                        chunk.note_written_bits(column, word, rows, entities.storage.version);
+                        chunk.note_written_bits(column, word, rows, version);
                     }
                     switched += rows.count_ones() as usize;
                 }

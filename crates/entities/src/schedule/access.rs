@@ -18,6 +18,8 @@ pub(crate) enum ParamAccess {
     Resource { ty: TypeId, name: &'static str, write: bool },
     /// A non-send value, with the name of its type.
     NonSend { ty: TypeId, name: &'static str, write: bool },
+    /// The messages of a type.
+    Message { ty: TypeId, write: bool },
     /// Reserved entity ids, for commands that play right after the system (`at_once`) or at a command point.
     Ids { at_once: bool },
     /// The job scheduler.
@@ -209,8 +211,9 @@ pub struct ParamConflict {
 }
 
 impl ParamConflict {
-    /// Returns the error of a query that conflicts with itself (A0086), or has an invalid filter (A0070).
-    pub(crate) fn of_query(message: String) -> Self {
+    /// Returns the error of one parameter: a query that conflicts with itself (A0086), or has an invalid filter (A0070), or a resource
+    /// whose name is taken (A0180).
+    pub(crate) fn of_message(message: String) -> Self {
         Self { message }
     }
 
@@ -266,6 +269,8 @@ pub(crate) enum AccessedData {
     /// The values and enabled bits of a component.
     Component(ComponentType),
     Resource(TypeId),
+    /// The messages of a type: writers keep their order, and readers stay before or after them.
+    Message(TypeId),
     NonSend(TypeId),
     /// Reserved entity ids, and with them the playback order of commands.
     Ids,
@@ -282,6 +287,10 @@ impl LatencyAccess<AccessedData> {
                     all.writes.push(AccessedData::Resource(*ty));
                 }
                 ParamAccess::Resource { ty, .. } => all.reads.push(AccessedData::Resource(*ty)),
+                ParamAccess::Message { ty, write: true } => {
+                    all.writes.push(AccessedData::Message(*ty));
+                }
+                ParamAccess::Message { ty, .. } => all.reads.push(AccessedData::Message(*ty)),
                 ParamAccess::NonSend { ty, write: true, .. } => {
                     all.writes.push(AccessedData::NonSend(*ty));
                 }
@@ -327,7 +336,7 @@ fn add_terms(terms: &[Term], reads: &mut Vec<AccessedData>) {
             | Term::Absent(ty)
             | Term::Present(ty)
             | Term::Disabled(ty) => reads.push(AccessedData::Component(*ty)),
-            Term::Any(types) | Term::Changed(types) => {
+            Term::Any(types) | Term::Changed(types) | Term::Added(types) => {
                 reads.extend(types.iter().map(|&ty| AccessedData::Component(ty)));
             }
             Term::OrderChanged | Term::NotOfOthers(_) => {}

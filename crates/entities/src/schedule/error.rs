@@ -1,18 +1,19 @@
 //! Errors of systems, and their messages.
 
-use std::any::type_name;
 use std::error::Error;
 use std::fmt;
+use std::panic::Location;
 use std::sync::Arc;
 
 use ancho_jobs::JobFailed;
 
 use super::order::OrderError;
 use crate::commands::{CommandError, PlaybackReport};
+use crate::component::ComponentType;
 use crate::debug_as_display::debug_as_display;
 use crate::error::EntityError;
 use crate::storage::OutOfMemory;
-use crate::time::{Time, TimeError};
+use crate::time::TimeError;
 
 /// The result of a struct system. Function systems can return it too. The `?` operator converts any error.
 ///
@@ -115,6 +116,92 @@ pub enum SystemError {
         /// The path of the other function.
         second: &'static str,
     },
+    /// A0223: two consecutive systems of a chain are in different groups.
+    ChainAcrossGroups {
+        /// The name of the earlier system.
+        first: String,
+        /// The name of the later system.
+        second: String,
+        /// The names of their groups.
+        groups: [String; 2],
+    },
+    /// A0224: the world already has a plugin of this type.
+    PluginTwice {
+        /// The name of the plugin.
+        plugin: String,
+        /// The place of the call that added it.
+        first: &'static Location<'static>,
+        /// The place of the call that was refused.
+        second: &'static Location<'static>,
+    },
+    /// A0225: a plugin failed or panicked. The systems, states and plugins that it added were removed.
+    PluginFailed {
+        /// The name of the plugin.
+        plugin: String,
+        /// The message of the error or panic.
+        reason: String,
+    },
+    /// A0226: the world does not have the state.
+    NoState {
+        /// The name of the state.
+        state: String,
+    },
+    /// A0227: the world already has the state.
+    StateTwice {
+        /// The name of the state.
+        state: String,
+    },
+    /// A0228: a state depends on a state that was not added.
+    StateMissing {
+        /// The name of the missing state.
+        state: String,
+    },
+    /// A0229: states depend on each other in a cycle.
+    StateCycle {
+        /// The names of the states, each of which depends on the next one.
+        states: Vec<String>,
+    },
+    /// A0109: the world is being updated.
+    InUpdate {
+        /// The name of the refused method.
+        what: &'static str,
+    },
+    /// A0200: a system that is not an observer has a parameter [`On`](crate::On).
+    EventInSystem {
+        /// The name of the system.
+        system: String,
+    },
+    /// A0201: an observer has no parameter [`On`](crate::On).
+    NoEvent {
+        /// The name of the observer.
+        system: String,
+    },
+    /// A0202: the option cannot be used for an observer.
+    OfObserver {
+        /// The name of the observer.
+        system: String,
+        /// The name of the option.
+        what: &'static str,
+    },
+    /// A0202: the option is only for observers.
+    OnlyForObservers {
+        /// The name of the system.
+        system: String,
+        /// The name of the option.
+        what: &'static str,
+    },
+    /// A0203: an observer has several parameters [`On`](crate::On).
+    SeveralEvents {
+        /// The name of the observer.
+        system: String,
+    },
+    /// A0204: the enabled bits of a type are observed that has none.
+    EventNotEnableable {
+        /// The name of the observer.
+        system: String,
+        /// The type.
+        component: ComponentType,
+    },
     /// A0150: the system was removed, but failed in `on_stop_running` or `on_destroy`, or panicked when it was dropped.
     FailedToEnd {
         /// The name of the system.
@@ -184,6 +271,69 @@ impl fmt::Display for SystemError {
                 "A0129: `{first}` and `{second}` are both marked with `#[bootstrap]`, but one function builds the \
                  default world; remove the attribute from one of them"
             ),
+            Self::ChainAcrossGroups { first, second, groups: [group, other] } => write!(
+                f,
+                "A0223: `{second}` cannot be chained after `{first}`, because `{first}` is in `{group}` and `{second}` is in \
+                 `{other}`; put all systems of a chain in one group"
+            ),
+            Self::PluginTwice { plugin, first, second } => write!(
+                f,
+                "A0224: plugin `{plugin}` was added at {first}, and cannot be added again at {second}; remove one of the calls, or \
+                 use `require_plugin`"
+            ),
+            Self::PluginFailed { plugin, reason } => {
+                write!(f, "A0225: plugin `{plugin}` was not added, because {reason}")
+            }
+            Self::NoState { state } => {
+                write!(f, "A0226: this world has no state `{state}`; add it with `add_state`")
+            }
+            Self::StateTwice { state } => write!(
+                f,
+                "A0227: this world already has the state `{state}`; add it once, and change it with `set_state`"
+            ),
+            Self::StateMissing { state } => write!(
+                f,
+                "A0228: state `{state}` has to be added before states that depend on it; call `add_state` with its initial value"
+            ),
+            Self::StateCycle { states } => write!(
+                f,
+                "A0229: states depend on each other in a cycle: `{}`; remove one of these dependencies",
+                states.join("` depends on `")
+            ),
+            Self::InUpdate { what } => write!(
+                f,
+                "A0109: `{what}` was called while the world is being updated; wait until the update returns"
+            ),
+            Self::EventInSystem { system } => write!(
+                f,
+                "A0200: system `{system}` has a parameter `On`, but only observers receive events; add it with \
+                 `add_observer`"
+            ),
+            Self::NoEvent { system } => write!(
+                f,
+                "A0201: observer `{system}` has no parameter `On`, so it observes nothing; take the events as a parameter, \
+                 such as `On<Add<T>>`, or add it with `add_system`"
+            ),
+            Self::OfObserver { system, what } => write!(
+                f,
+                "A0202: `{what}` cannot be used for observer `{system}`, which runs when events are delivered; remove \
+                 `{what}`"
+            ),
+            Self::OnlyForObservers { system, what } => write!(
+                f,
+                "A0202: `{what}` is for observers, but `{system}` is a system; add it with `add_observer`, or remove `{what}`"
+            ),
+            Self::SeveralEvents { system } => write!(
+                f,
+                "A0203: observer `{system}` has several parameters `On`; observe a tuple of components, such as \
+                 `On<Add<(A, B)>>`, or add an observer for each"
+            ),
+            Self::EventNotEnableable { system, component } => write!(
+                f,
+                "A0204: observer `{system}` observes the enabled bits of `{}`, which has none; write \
+                 `#[component(enableable)]` on the type, or observe `Add` and `Remove`",
+                component.name()
+            ),
             Self::FailedToEnd { system, errors } => {
                 write!(f, "A0150: `{system}` was removed, but failed during removal: {errors}")
             }
@@ -213,6 +363,45 @@ pub enum SystemFault {
         /// The message of the error that the system returned.
         message: String,
     },
+    /// A run condition of the system panicked (A0105) or lacks a parameter (A0103, A0104). It counts as false.
+    InCondition {
+        /// The name of the condition.
+        condition: &'static str,
+        /// The fault of the condition.
+        fault: Box<SystemFault>,
+    },
+    /// A0070, A0086, A0100 to A0102, A0112, A0117: the parameters of a one-shot system could not be created.
+    Setup {
+        /// The message of the error.
+        message: String,
+    },
+    /// A0226: a state that the system's parameters need does not exist.
+    NoState {
+        /// The name of the state.
+        state: &'static str,
+    },
+    /// A0230: after eight rounds of transitions at one point, there was another request. It waits for the next step.
+    EndlessTransitions {
+        /// The transitions of each round after the first one.
+        chain: Vec<String>,
+    },
+    /// A0231: a value was requested of a sub-state that does not exist.
+    StateRefused {
+        /// The requested value.
+        request: String,
+    },
+    /// A0232: a system or a component refers to a state that was not added.
+    UnknownState {
+        /// The kind of reference.
+        reason: &'static str,
+    },
+    /// A0105: code of a state type, such as `clone` or `compute`, panicked.
+    StatePanicked {
+        /// The message of the panic.
+        message: String,
+    },
+    /// A0222: a configured set has no systems.
+    EmptySet,
     /// A0103: the world does not have a resource that the system's parameters need.
     NoResource {
         /// The name of the type of the resource.
@@ -270,6 +459,13 @@ pub enum SystemFault {
         /// A description of the first skipped command, with its entity and the job that recorded it.
         first: String,
     },
+    /// A0183: a message type has very many messages that a reader has not read. A [warning](UpdateError::is_warning), not an error.
+    ManyMessages {
+        /// The name of the message type.
+        message: &'static str,
+        /// The number of messages.
+        count: u64,
+    },
     /// A0107: a job of the system failed.
     Job(JobFailed),
     /// A0107: a job over entities of the world failed, and no system scheduled the job.
@@ -289,12 +485,22 @@ pub enum SystemFault {
     IsExecuting,
     /// A0115: the system replaced its world by another one.
     WorldExchanged,
+    /// A0205: commands of observers raised events for too many rounds of one delivery.
+    EventRounds {
+        /// The observers of the last round.
+        observers: String,
+        /// The component types of the dropped events.
+        types: String,
+    },
+    /// The commands of the system need the system table, and are played when it is available. Never reported.
+    #[doc(hidden)]
+    Unfinished,
 }
 
 impl SystemFault {
     /// Tests whether the fault is a warning.
     pub(crate) fn is_warning(&self) -> bool {
-        matches!(self, Self::SkippedCommands { .. })
+        matches!(self, Self::SkippedCommands { .. } | Self::ManyMessages { .. })
     }
 
     /// Returns the warning about skipped commands of a playback, if there are any.
@@ -311,7 +517,9 @@ impl SystemFault {
     pub(crate) fn is_before_run(&self) -> bool {
         matches!(
             self,
-            Self::NoResource { .. }
+            Self::InCondition { .. }
+                | Self::NoState { .. }
+                | Self::NoResource { .. }
                 | Self::NoNonSend { .. }
                 | Self::OtherThread { .. }
                 | Self::LeakedNonSend { .. }
@@ -366,13 +574,15 @@ impl SystemFault {
 #[derive(Clone)]
 pub struct UpdateError {
     pub(crate) system: Arc<str>,
+    /// The id of the system. `None` for errors of the world, and of systems that were removed.
+    pub(crate) id: Option<super::SystemId>,
     pub(crate) fault: SystemFault,
     pub(crate) repeats: u64,
 }
 
 impl UpdateError {
     pub(crate) fn new(system: Arc<str>, fault: SystemFault) -> Self {
-        Self { system, fault, repeats: 1 }
+        Self { system, id: None, fault, repeats: 1 }
     }
 
     /// Returns the name of the system, or of the world if the error is not about a system.
@@ -433,7 +643,7 @@ impl UpdateError {
     /// [`World::update`](crate::World::update) never panics because of a warning, and [`World::try_update`](crate::World::try_update)
     /// does not return warnings.
     ///
-    /// The only warning is [`SkippedCommands`](SystemFault::SkippedCommands).
+    /// Warnings are [`SkippedCommands`](SystemFault::SkippedCommands) and [`ManyMessages`](SystemFault::ManyMessages).
     ///
     /// # Examples
     ///
@@ -473,7 +683,7 @@ impl UpdateError {
 
 impl fmt::Display for UpdateError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { system, fault, repeats: _ } = self;
+        let Self { system, fault, .. } = self;
         match fault {
             SystemFault::Panicked { message } => {
                 write!(f, "A0105: system `{system}` panicked: {message}")
@@ -481,10 +691,46 @@ impl fmt::Display for UpdateError {
             SystemFault::Failed { message } => {
                 write!(f, "A0106: system `{system}` failed: {message}")
             }
-            SystemFault::NoResource { resource } if *resource == type_name::<Time>() => write!(
+            SystemFault::InCondition { condition, fault } => match &**fault {
+                SystemFault::Panicked { message } => write!(
+                    f,
+                    "A0105: condition `{condition}` of system `{system}` panicked, and counts as false: {message}"
+                ),
+                fault => {
+                    let message = Self::new(Arc::clone(system), fault.clone()).to_string();
+                    let not_run = format!("system `{system}` was not run");
+                    let is_false =
+                        format!("condition `{condition}` of system `{system}` counts as false");
+                    f.write_str(&message.replacen(&not_run, &is_false, 1))
+                }
+            },
+            SystemFault::Setup { message } => f.write_str(message),
+            SystemFault::NoState { state } => write!(
                 f,
-                "A0103: system `{system}` was not run, because `Time` is not a resource; take the parameter `Time` instead of \
-                 `Res<Time>`"
+                "A0226: system `{system}` was not run, because the state `{state}` does not exist; add it with `add_state`, run \
+                 the system only while the parent state has the right value, or take an `Option` of it"
+            ),
+            SystemFault::EndlessTransitions { chain } => write!(
+                f,
+                "A0230: state `{system}` was requested again after eight rounds of transitions at one point, and the request \
+                 waits for the next step; the rounds after the first one: {}; make a request in one direction only",
+                chain.join(", then ")
+            ),
+            SystemFault::StateRefused { request } => write!(
+                f,
+                "A0231: the request of state `{system}` ({request}) was dropped, because the state does not exist: its parent has \
+                 another value; set the parent first, or in the same step"
+            ),
+            SystemFault::UnknownState { reason } => write!(
+                f,
+                "A0232: the state `{system}` was not added to this world, but {reason}; add it with `add_state`"
+            ),
+            SystemFault::StatePanicked { message } => {
+                write!(f, "A0105: code of state `{system}` panicked: {message}")
+            }
+            SystemFault::EmptySet => write!(
+                f,
+                "A0222: set `{system}` was configured, but has no systems; add one with `in_set`, or allow it with `may_be_empty`"
             ),
             SystemFault::NoResource { resource } => write!(
                 f,
@@ -530,6 +776,11 @@ impl fmt::Display for UpdateError {
                 }
                 Ok(())
             }
+            SystemFault::ManyMessages { message, count } => write!(
+                f,
+                "A0183: world `{system}` keeps {count} messages `{message}`, because a reader has not read them; let the reader \
+                 run, remove its system, or set a limit with `#[message(limit = …)]`"
+            ),
             SystemFault::SkippedCommands { count, first } => {
                 let (commands, they) =
                     if *count == 1 { ("command", "it was") } else { ("commands", "they were") };
@@ -557,6 +808,15 @@ impl fmt::Display for UpdateError {
             ),
             SystemFault::IsExecuting => {
                 write!(f, "A0109: `{system}` is being updated; wait until its update returns")
+            }
+            SystemFault::EventRounds { observers, types } => write!(
+                f,
+                "A0205: in world `{system}`, the commands of observers raised events for 16 rounds, and the events of the \
+                 next round were dropped; observers of the last round: {observers}; types of the dropped events: {types}; make \
+                 observers change components only if that is necessary"
+            ),
+            SystemFault::Unfinished => {
+                write!(f, "system `{system}` has not played its commands yet")
             }
             SystemFault::WorldExchanged => write!(
                 f,

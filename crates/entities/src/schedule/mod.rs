@@ -18,9 +18,9 @@ pub(crate) use error::panic_message;
 pub use error::{SystemError, SystemFault, SystemResult, UpdateError, UpdateErrors};
 pub use order::SystemTarget;
 pub(crate) use order::latency::{LatencyAccess, delay_waits};
-pub(crate) use order::{Constraints, Elsewhere, OrderError, OrderItem, sort};
+pub(crate) use order::{Constraints, Elsewhere, OrderError, OrderItem, SetConstraint, sort};
 pub(crate) use points::{Points, WaitingBuffer};
-pub use rate::{FixedRateCatchUp, FixedRateSimple, RateManager, RateTurn, VariableRate};
+pub use rate::{FixedRateCatchUp, FixedRateSimple, RateManager, RateState, RateTurn, VariableRate};
 pub(crate) use repeats::ErrorLog;
 pub(crate) use requirements::{RequiredQuery, Requirements};
 

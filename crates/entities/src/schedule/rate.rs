@@ -47,6 +47,22 @@ pub trait RateManager: Send {
         true
     }
 
+    /// Returns whether the group is updated while the world is [paused](crate::World::pause).
+    fn runs_while_paused(&self) -> bool {
+        false
+    }
+
+    /// Returns the part of the manager that decides its next updates. It is forked, hashed and rolled back with the world.
+    ///
+    /// Return `None` if there is no such part, or if it must not be rolled back, such as the reading of a clock. A manager that has
+    /// not updated its group yet returns `None`, too.
+    fn state(&self) -> Option<RateState> {
+        None
+    }
+
+    /// Restores an earlier [state](Self::state). `None` is the state of a manager that has not updated its group yet.
+    fn restore(&mut self, _state: Option<RateState>) {}
+
     /// Returns the seconds between two updates, if they are evenly spaced.
     fn timestep(&self) -> Option<f64> {
         None
@@ -72,6 +88,41 @@ pub struct RateTurn {
     /// The number of updates of the group in this turn so far.
     pub updates: u32,
 }
+
+/// The state of a [`RateManager`], as up to three numbers.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{RateManager, RateState, RateTurn, Time};
+///
+/// /// Updates its group in every third turn.
+/// struct EveryThird {
+///     turns: u64,
+/// }
+///
+/// impl RateManager for EveryThird {
+///     fn next_update(&mut self, turn: RateTurn) -> Option<Time> {
+///         self.turns += u64::from(turn.updates == 0);
+///         (turn.updates == 0 && self.turns % 3 == 0).then_some(turn.time)
+///     }
+///
+///     fn state(&self) -> Option<RateState> {
+///         (self.turns > 0).then(|| RateState([self.turns as f64, 0.0, 0.0]))
+///     }
+///
+///     fn restore(&mut self, state: Option<RateState>) {
+///         self.turns = state.map_or(0, |state| state.0[0] as u64);
+///     }
+/// }
+///
+/// let (mut rate, mut copy) = (EveryThird { turns: 2 }, EveryThird { turns: 0 });
+/// copy.restore(rate.state());
+/// let turn = RateTurn { time: Time::default(), maximum_delta: 1.0, updates: 0 };
+/// assert_eq!(copy.next_update(turn), rate.next_update(turn));
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct RateState(pub [f64; 3]);
 
 /// The range of time steps, in seconds. Other time steps are clamped.
 const TIMESTEPS: std::ops::RangeInclusive<f64> = 0.0001..=10.0;
@@ -145,6 +196,17 @@ impl RateManager for FixedRateSimple {
         Some(time)
     }
 
+    fn state(&self) -> Option<RateState> {
+        (self.next > 0.0).then_some(RateState([self.next, self.timestep, 0.0]))
+    }
+
+    fn restore(&mut self, state: Option<RateState>) {
+        match state {
+            Some(RateState([next, timestep, _])) => (self.next, self.timestep) = (next, timestep),
+            None => self.next = 0.0,
+        }
+    }
+
     fn timestep(&self) -> Option<f64> {
         Some(self.timestep)
     }
@@ -191,6 +253,8 @@ pub struct FixedRateCatchUp {
     timestep: f64,
     /// The time of the last update, or of the first update if there was none yet.
     last: f64,
+    /// The time of the first update.
+    start: f64,
     started: bool,
     /// The latest time that an update of this turn can have.
     limit: f64,
@@ -217,7 +281,7 @@ impl FixedRateCatchUp {
     /// Returns an error if the number is not positive and finite.
     pub fn try_new(timestep: f64) -> Result<Self, TimeError> {
         let timestep = clamp_timestep(timestep)?;
-        Ok(Self { timestep, last: 0.0, started: false, limit: 0.0 })
+        Ok(Self { timestep, last: 0.0, start: 0.0, started: false, limit: 0.0 })
     }
 
     /// Sets the time of the first update. Use it for a group that starts late and must not catch up.
@@ -234,7 +298,7 @@ impl FixedRateCatchUp {
     /// ```
     #[must_use = "the rate manager itself does not change"]
     pub fn starting_at(self, elapsed: f64) -> Self {
-        Self { last: elapsed, started: false, ..self }
+        Self { last: elapsed, start: elapsed, started: false, ..self }
     }
 }
 
@@ -268,6 +332,19 @@ impl RateManager for FixedRateCatchUp {
         }
         self.started = true;
         Some(Time::new(self.last, self.timestep).at_frame(turn.time.frame()))
+    }
+
+    fn state(&self) -> Option<RateState> {
+        self.started.then_some(RateState([self.last, self.timestep, 0.0]))
+    }
+
+    fn restore(&mut self, state: Option<RateState>) {
+        match state {
+            Some(RateState([last, timestep, _])) => {
+                (self.last, self.timestep, self.started) = (last, timestep, true);
+            }
+            None => (self.last, self.started) = (self.start, false),
+        }
     }
 
     fn timestep(&self) -> Option<f64> {
@@ -357,6 +434,10 @@ impl RateManager for VariableRate {
 
     fn counts_idle_turns(&self) -> bool {
         false
+    }
+
+    fn runs_while_paused(&self) -> bool {
+        true
     }
 
     fn timestep(&self) -> Option<f64> {

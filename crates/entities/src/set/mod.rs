@@ -1,11 +1,17 @@
 //! Sets of components, for creating and changing entities.
 #![expect(unsafe_code, reason = "values are written to and read from rows of chunks")]
 
+use std::mem::ManuallyDrop;
+use std::ptr;
+
 pub(crate) use columns::WrongLength;
 pub use columns::{Columns, ComponentColumn, ComponentColumns};
 
 use crate::all_tuples::all_tuples;
-use crate::component::{Component, ComponentType, SharedValue, Written};
+use crate::component::{
+    Component, ComponentType, RelationshipInfo, RequireVisitor, RequiredValue, SharedValue, Written,
+};
+use crate::entity::Entity;
 use crate::field::{EntityRemap, Field};
 use crate::storage::RowPlace;
 
@@ -31,11 +37,38 @@ mod columns;
 /// assert!(world.has::<(Armour, Health)>(orc));
 /// ```
 ///
-/// This trait is sealed: it cannot be implemented outside of this crate.
+/// `#[derive(Bundle)]` makes a struct a set. Its fields are sets, in any nesting. A field with `#[bundle(ignore)]` is not part of the
+/// set: its type has a default and needs no drop. The struct is a [`CloneSet`] if all its fields are. A bundle is only a way to write
+/// several components: no query and no event names it.
+///
+/// ```
+/// use ancho_entities::{Bundle, Component, World};
+///
+/// #[derive(Component, Debug, PartialEq)]
+/// struct Health(u32);
+///
+/// #[derive(Component, Debug, PartialEq)]
+/// struct Speed(f32);
+///
+/// #[derive(Bundle, Debug, PartialEq)]
+/// struct Horse {
+///     health: Health,
+///     speed: Speed,
+/// }
+///
+/// let mut world = World::new("Simulation");
+/// let horse = world.spawn(Horse { health: Health(50), speed: Speed(9.0) });
+/// assert_eq!(world.get(horse), Ok(&Speed(9.0)));
+/// assert_eq!(world.take::<Horse>(horse)?, Horse { health: Health(50), speed: Speed(9.0) });
+/// # Ok::<(), ancho_entities::EntityError>(())
+/// ```
+///
+/// This trait is sealed: only the derive implements it outside of this crate.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a set of components",
     label = "neither a component nor a tuple of components",
-    note = "write `#[derive(Component)]` on the type; tuples of up to 16 components are sets, and can be nested",
+    note = "write `#[derive(Component)]` on the type; tuples of up to 16 components and structs with `#[derive(Bundle)]` are sets, \
+            and can be nested",
     note = "wrap shared components, elements of buffers and managed components: `Shared::new(value)`, `Buffer::from([element])`, \
             `Managed::new(value)`"
 )]
@@ -80,17 +113,42 @@ pub unsafe trait SetValues<Kind>: Sized + Send + Sync + 'static {
     #[doc(hidden)]
     const SHARED: bool = false;
 
+    /// True if the set contains a type of a relationship.
+    #[doc(hidden)]
+    const LINKS: bool = false;
+
     /// True if the components may contain entities.
     #[doc(hidden)]
     const HAS_ENTITIES: bool;
+
+    /// True if all components of the set are enableable.
+    #[doc(hidden)]
+    const HAS_BITS: bool = false;
+
+    /// True if all components of the set track changes.
+    #[doc(hidden)]
+    const TRACKED: bool = false;
+
+    /// True if components of the set require others.
+    #[doc(hidden)]
+    const REQUIRES: bool = false;
 
     /// Calls the function with the type of each component. All methods use this order.
     #[doc(hidden)]
     fn types(each: &mut dyn FnMut(ComponentType));
 
+    /// Visits the components that those of the set require directly, in the order of `types`.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn require<V: RequireVisitor>(_visitor: &mut V) {}
+
     /// Calls the function with the value of each shared component, in the order of `types`.
     #[doc(hidden)]
     fn shared(&self, _each: &mut dyn FnMut(SharedValue)) {}
+
+    /// Calls the function with the target of each source component.
+    #[doc(hidden)]
+    fn links(&self, _each: &mut dyn FnMut(&'static RelationshipInfo, Entity)) {}
 
     /// Replaces the entities in the components.
     #[doc(hidden)]
@@ -152,10 +210,29 @@ pub unsafe trait CloneSet: ComponentSet {
 // SAFETY: the set has one type, and the methods use one offset and one value of it.
 unsafe impl<T: Component> SetValues<IsComponent> for T {
     const COUNT: usize = 1;
+    const LINKS: bool = T::RELATIONSHIP.is_some();
     const HAS_ENTITIES: bool = <T as Field>::HAS_ENTITIES;
+    const REQUIRES: bool = T::REQUIRES;
+    const TRACKED: bool = T::TRACK_CHANGES;
+    const HAS_BITS: bool = T::ENABLEABLE;
 
     fn types(each: &mut dyn FnMut(ComponentType)) {
         each(ComponentType::of::<T>());
+    }
+
+    #[inline(always)]
+    fn require<V: RequireVisitor>(visitor: &mut V) {
+        <T as Component>::require(visitor);
+    }
+
+    fn links(&self, each: &mut dyn FnMut(&'static RelationshipInfo, Entity)) {
+        if T::RELATIONSHIP.is_some()
+            && let Some(relationship) = ComponentType::of::<T>().0.relationship
+        {
+            // SAFETY: the relationship of a registered type reads values of the type.
+            let target = unsafe { (relationship.target)(ptr::from_ref(self).cast()) };
+            each(relationship, target);
+        }
     }
 
     fn remap_entities(&mut self, map: &mut EntityRemap<'_>) {
@@ -193,6 +270,39 @@ unsafe impl<T: Component + Clone> CloneSet for T {
     }
 }
 
+/// A set of which all components are `Clone`, with a lifetime that has no meaning. A derive can name it in a bound that does not hold.
+#[doc(hidden)]
+pub trait CloneSetFor<'a>: CloneSet {}
+
+impl<S: CloneSet> CloneSetFor<'_> for S {}
+
+// SAFETY: a set of one component writes a value of its type.
+unsafe impl<S: ComponentSet> RequiredValue for S {
+    fn component_type() -> ComponentType {
+        let mut found = None;
+        S::types(&mut |ty| found = Some(ty));
+        found.expect("a required component is one component")
+    }
+
+    #[inline(always)]
+    unsafe fn write_to(self, to: *mut u8) {
+        const {
+            assert!(
+                S::COUNT == 1 && !S::SHARED && !S::LINKS,
+                "a component requires single components, buffers and managed components; shared components, relationships and \
+                 bundles cannot be required"
+            );
+        }
+        // SAFETY: the address has room for a value, and the set has one component.
+        unsafe { self.write(RowPlace::new(to, &[0], 0)) }
+    }
+
+    #[inline(always)]
+    fn require<V: RequireVisitor>(visitor: &mut V) {
+        <S as SetValues<<S as SetKind>::Kind>>::require(visitor);
+    }
+}
+
 /// Implements the traits for a tuple of elements, given with their indices.
 ///
 /// The offsets and types of an element follow those of the preceding elements.
@@ -207,14 +317,27 @@ macro_rules! implement {
         unsafe impl<$($name: ComponentSet),+> SetValues<IsSet> for ($($name,)+) {
             const COUNT: usize = 0 $(+ $name::COUNT)+;
             const SHARED: bool = false $(|| $name::SHARED)+;
+            const LINKS: bool = false $(|| $name::LINKS)+;
             const HAS_ENTITIES: bool = false $(|| $name::HAS_ENTITIES)+;
+            const REQUIRES: bool = false $(|| $name::REQUIRES)+;
+            const TRACKED: bool = true $(&& $name::TRACKED)+;
+            const HAS_BITS: bool = true $(&& $name::HAS_BITS)+;
 
             fn types(each: &mut dyn FnMut(ComponentType)) {
                 $($name::types(each);)+
             }
 
+            #[inline(always)]
+            fn require<V: RequireVisitor>(visitor: &mut V) {
+                $(<$name as SetValues<<$name as SetKind>::Kind>>::require(visitor);)+
+            }
+
             fn shared(&self, each: &mut dyn FnMut(SharedValue)) {
                 $(self.$index.shared(each);)+
+            }
+
+            fn links(&self, each: &mut dyn FnMut(&'static RelationshipInfo, Entity)) {
+                $(self.$index.links(each);)+
             }
 
             fn remap_entities(&mut self, map: &mut EntityRemap<'_>) {
@@ -243,16 +366,18 @@ macro_rules! implement {
                 shared: &mut dyn Iterator<Item = SharedValue>,
             ) -> Self {
                 let mut place = place;
-                ($(
+                // If reading an element panics, the row still owns the values of the others.
+                let parts = ($(
                     {
                         // SAFETY: the place has the offsets of this element, and the row's columns have values, which are not used
                         // afterwards.
                         let part = unsafe { $name::read(place, shared) };
                         place = place.after($name::COUNT);
                         let _ = place;
-                        part
+                        ManuallyDrop::new(part)
                     },
-                )+)
+                )+);
+                ($(ManuallyDrop::into_inner(parts.$index),)+)
             }
         }
 

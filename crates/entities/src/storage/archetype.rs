@@ -38,6 +38,8 @@ pub(crate) struct ArchetypeShape {
     pub(crate) is_bytes: bool,
     /// True if there is a cleanup component, which remains when an entity is despawned.
     stays: bool,
+    /// The columns that are sources or buffers of relationships.
+    pub(crate) links: Box<[u32]>,
     /// True if all types are `Sync`, so that forks may share the memory of chunks. Several threads may then read the values.
     pub(crate) is_shared: bool,
     /// The layout of the chunk components, if there are any.
@@ -112,6 +114,7 @@ impl ArchetypeShape {
             is_bytes: types.iter().all(|ty| matches!(ty.0.copying, Copying::Bytes)),
             stays: types.iter().any(|ty| ty.0.cleanup),
             is_shared: types.iter().all(|ty| ty.0.sync),
+            links: columns_with(ComponentType::is_in_relationship),
             serial: SERIAL.fetch_add(1, Relaxed),
             sized: (0..)
                 .zip(columns.iter().copied())
@@ -134,6 +137,12 @@ impl ArchetypeShape {
     #[inline]
     pub(crate) fn stays(&self) -> bool {
         self.stays
+    }
+
+    /// Returns whether one of the types belongs to a relationship.
+    #[inline]
+    pub(crate) fn has_links(&self) -> bool {
+        !self.links.is_empty()
     }
 
     /// Returns whether all values are small enough to be copied without calling `memcpy`.
@@ -168,8 +177,11 @@ impl ArchetypeShape {
     }
 
     /// Returns an error if the type of one of these columns has no initial value.
-    pub(crate) fn check_initial(&self, columns: &[u32]) -> Result<(), EntityError> {
-        let mut types = columns.iter().map(|&column| self.types[column as usize]);
+    pub(crate) fn check_initial(
+        &self,
+        columns: impl Iterator<Item = u32>,
+    ) -> Result<(), EntityError> {
+        let mut types = columns.map(|column| self.types[column as usize]);
         match types.find(|ty| matches!(ty.0.beginning, Beginning::None)) {
             Some(component) => Err(EntityError::NoInitialValue { component }),
             None => Ok(()),

@@ -172,6 +172,12 @@ impl Archetypes {
         &mut self.groups[at as usize].at_mut(group).with_room
     }
 
+    /// Calls a function for each list of chunks with room.
+    pub(crate) fn for_each_room_list(&mut self, mut each: impl FnMut(&mut Vec<u32>)) {
+        self.list.iter_mut().for_each(|archetype| each(&mut archetype.with_room));
+        self.groups.iter_mut().for_each(|groups| groups.for_each_room_list(&mut each));
+    }
+
     /// Iterates over the shared values of a chunk. Yields the table and the index of each.
     pub(crate) fn values_of(&self, chunk: &Chunk) -> impl Iterator<Item = (u32, u32)> {
         let group = chunk.group;

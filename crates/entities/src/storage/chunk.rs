@@ -49,8 +49,8 @@ pub(crate) struct Chunk {
     /// The number of times that rows were added or removed.
     pub(crate) order_events: u32,
     pub(crate) versions: ChunkVersions,
-    /// The features of the chunk: the result of [`flags_of`], and [`SHARED`].
-    flags: u8,
+    /// The features of the chunk: the result of [`flags_of`], [`SHARED`] and [`OBSERVED`].
+    flags: u16,
     /// The position in the archetype's list of chunks.
     pub(crate) place: u32,
     pub(crate) enabled: EnabledMasks,
@@ -67,21 +67,25 @@ pub(crate) struct Chunk {
 const _: () = assert!(size_of::<Option<Chunk>>() == 128 && size_of::<Chunk>() == 128);
 
 /// Flag: the memory may be shared with forks.
-const SHARED: u8 = 1;
+const SHARED: u16 = 1;
 /// Flag: there are enableable components.
-const MASKED: u8 = 2;
+const MASKED: u16 = 2;
 /// Flag: there are values that need to be dropped.
-const DROPS: u8 = 4;
+const DROPS: u16 = 4;
 /// Flag: there are cleanup components, which remain when an entity is despawned.
-const STAYS: u8 = 8;
+const STAYS: u16 = 8;
 /// Flag: there are values that are not [small](ArchetypeShape::is_small).
-const LARGE: u8 = 16;
+const LARGE: u16 = 16;
 /// Flag: there are chunk components, which are dropped with the chunk.
-const VALUES: u8 = 32;
+const VALUES: u16 = 32;
 /// Flag: there are shared components, so that the chunk belongs to a group.
-const GROUPED: u8 = 64;
+const GROUPED: u16 = 64;
 /// Flag: there are components with a version per row.
-const TRACKED: u8 = 128;
+const TRACKED: u16 = 128;
+/// Flag: there are sources or lists of relationships, so that removed rows end links.
+const LINKED: u16 = 512;
+/// Flag: changes of rows are logged, because the world observes the archetype. Forks do not have it.
+pub(crate) const OBSERVED: u16 = 256;
 
 // SAFETY: the world that owns the chunk accesses the memory, and its forks may read it. Components are `Send`. Components that
 // are not `Sync` are only in memory that no fork shares. The shape is `Sync`.
@@ -132,6 +136,7 @@ impl Chunk {
             enabled: self.enabled.clone(),
             values,
             memory,
+            flags: self.flags & !OBSERVED,
             ..*self
         }
     }
@@ -189,6 +194,7 @@ impl Chunk {
         self.group = group;
         self.sequence = sequence;
         (self.place, self.room_place) = (NOWHERE, NOWHERE);
+        self.set_observed(false);
         // The events so far count in the storage that the chunk comes from.
         self.order_events = 0;
         self.values.relabel(shape.values.as_ref());
@@ -242,7 +248,7 @@ impl Chunk {
     /// Returns whether the metadata has the sizes that the shape requires.
     pub(crate) fn is_of_its_shape(&self) -> bool {
         let shape = self.shape();
-        self.flags & !SHARED == flags_of(shape)
+        self.flags & !(SHARED | OBSERVED) == flags_of(shape)
             && self.capacity == shape.capacity
             && self.versions.types() == shape.types.len()
             && self.enabled.is_for(shape.enableable.len(), shape.capacity)
@@ -252,13 +258,36 @@ impl Chunk {
     #[inline]
     pub(crate) fn moves_simply(&self) -> bool {
         // No user code may run, because the caller continues after the last row is removed.
-        self.flags & (SHARED | MASKED | LARGE | VALUES | GROUPED | TRACKED) == 0
+        self.flags & (SHARED | MASKED | LARGE | VALUES | GROUPED | TRACKED | OBSERVED) == 0
     }
 
     /// Returns whether removing a row only needs to copy small values.
     #[inline]
     pub(crate) fn removes_simply(&self) -> bool {
         self.flags == 0
+    }
+
+    /// Returns whether rows have sources or lists of relationships.
+    #[inline]
+    pub(crate) fn has_links(&self) -> bool {
+        self.flags & LINKED != 0
+    }
+
+    /// Returns whether changes of rows are logged.
+    #[inline]
+    pub(crate) fn is_observed(&self) -> bool {
+        self.flags & OBSERVED != 0
+    }
+
+    /// Sets whether changes of rows are logged.
+    pub(crate) fn set_observed(&mut self, is_observed: bool) {
+        self.flags = self.flags & !OBSERVED | if is_observed { OBSERVED } else { 0 };
+    }
+
+    /// Returns whether a new row needs more than its values, its id and its versions: enabled bits, or an entry in the log.
+    #[inline]
+    pub(crate) fn has_extras(&self) -> bool {
+        self.flags & (MASKED | OBSERVED) != 0
     }
 
     /// Returns whether the memory is still shared. If it is not, clears the flag.
@@ -373,6 +402,17 @@ impl Chunk {
         self.flags & TRACKED != 0
     }
 
+    /// Adds rows to the length. They follow the last row, and already have values and ids. Returns whether the caller has to
+    /// [record](super::Storage::note_full) the chunk as full.
+    #[inline]
+    #[must_use = "`Storage` lists the chunks with room"]
+    pub(crate) fn add_rows(&mut self, rows: u32, version: Version) -> bool {
+        self.note_order(version);
+        self.len += rows;
+        debug_assert!(self.len <= self.capacity);
+        self.len == self.capacity
+    }
+
     /// Records that rows were added or removed.
     #[inline]
     pub(crate) fn note_order(&mut self, version: Version) {
@@ -381,11 +421,12 @@ impl Chunk {
     }
 }
 
-/// Returns the flags of chunks of a shape, without [`SHARED`].
-pub(crate) fn flags_of(shape: &ArchetypeShape) -> u8 {
-    let flag = |is_set: bool, flag: u8| if is_set { flag } else { 0 };
+/// Returns the flags of chunks of a shape, without [`SHARED`] and [`OBSERVED`].
+pub(crate) fn flags_of(shape: &ArchetypeShape) -> u16 {
+    let flag = |is_set: bool, flag: u16| if is_set { flag } else { 0 };
     flag(!shape.enableable.is_empty(), MASKED)
         | flag(!shape.dropped.is_empty(), DROPS)
+        | flag(shape.has_links(), LINKED)
         | flag(shape.stays(), STAYS)
         | flag(!shape.is_small(), LARGE)
         | flag(shape.values.is_some(), VALUES)
@@ -611,8 +652,10 @@ impl RowPlace {
     }
 
     /// Returns the place without the first `count` components.
+    #[doc(hidden)]
     #[inline(always)]
-    pub(crate) fn after(self, count: usize) -> Self {
+    #[must_use]
+    pub fn after(self, count: usize) -> Self {
         Self { offsets: self.offsets.wrapping_add(count), ..self }
     }
 }

@@ -49,6 +49,7 @@ impl Storage {
 
     /// Adds a chunk that is in no list to the lists of its archetype and group.
     pub(super) fn enlist_chunk(&mut self, number: u32) {
+        self.mark_observed(number);
         let chunk = &mut self.chunks[number];
         let (archetype, group) = (chunk.archetype, chunk.group);
         let has_room = chunk.len < chunk.capacity();
@@ -111,6 +112,20 @@ impl Storage {
         let place = std::mem::replace(&mut chunk.room_place, NOWHERE);
         let (archetype, group) = (chunk.archetype, chunk.group);
         self.leave_room_list(archetype, group, place);
+    }
+}
+
+impl Storage {
+    /// Sorts all lists of chunks with room by a key of their chunks.
+    pub(crate) fn sort_rooms(&mut self, key: impl Fn(u32) -> u64) {
+        self.room_changes += 1;
+        let chunks = &mut self.chunks;
+        self.archetypes.for_each_room_list(|rooms| {
+            rooms.sort_by_key(|&number| key(number));
+            for (place, &number) in rooms.iter().enumerate() {
+                chunks[number].room_place = list_place(place);
+            }
+        });
     }
 }
 

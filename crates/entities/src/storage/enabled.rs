@@ -163,15 +163,21 @@ impl EnabledMasks {
         self.words(mask).iter().map(|word| word.count_ones()).sum()
     }
 
-    /// Enables or disables contiguous rows in one mask, while jobs may be using other masks.
+    /// Enables or disables all rows of a chunk in one mask, while jobs may be using other masks.
     ///
     /// # Safety
     ///
     /// - nothing else uses the mask
-    pub(crate) unsafe fn set_rows(&self, mask: u32, first: u32, rows: u32, enabled: bool) {
+    #[inline]
+    pub(crate) unsafe fn set_every_row(&self, mask: u32, rows: u32, enabled: bool) {
         // SAFETY: nothing else uses the mask.
         let words = unsafe { self.words_alone(mask) };
-        set_bits(words, first, rows, enabled);
+        // The bits beyond the last row are zero before and after.
+        let (full, rest) = words.split_at_mut((rows / 64) as usize);
+        full.fill(if enabled { u64::MAX } else { 0 });
+        if let Some(last) = rest.first_mut() {
+            *last = if enabled { !(u64::MAX << (rows % 64)) } else { 0 };
+        }
     }
 
     /// Enables or disables the rows with a bit in `rows`, among the 64 rows of a word of one mask. Jobs may be using other masks.
@@ -341,10 +347,23 @@ mod tests {
                     );
                 }
                 assert_eq!(masks.count(1), rows);
-                // SAFETY: nothing else uses the masks.
-                unsafe { masks.set_rows(0, first, rows, false) };
-                assert_eq!((masks.count(0), masks.count(1)), (0, rows));
+                masks.set_all_rows(first, rows, false);
+                assert_eq!((masks.count(0), masks.count(1)), (0, 0));
             }
+        }
+    }
+
+    #[test]
+    fn all_rows_of_one_mask_are_set_and_cleared() {
+        for rows in [0, 1, 63, 64, 65, 128, 300] {
+            let mut masks = EnabledMasks::new(2, 300);
+            masks.set_all_rows(0, rows, true);
+            // SAFETY: nothing else uses the masks.
+            unsafe { masks.set_every_row(0, rows, false) };
+            assert_eq!((masks.count(0), masks.count(1)), (0, rows));
+            // SAFETY: nothing else uses the masks.
+            unsafe { masks.set_every_row(0, rows, true) };
+            assert_eq!(masks.words(0), masks.words(1));
         }
     }
 
@@ -356,8 +375,7 @@ mod tests {
                 for rows in [0, 1, 2, 63, 64, 65, 130, 200] {
                     let mut masks = EnabledMasks::new(1, 640);
                     (0..300).for_each(|row| masks.set(0, row, is_on(row)));
-                    // SAFETY: nothing else uses the masks.
-                    unsafe { masks.set_rows(0, 300, 340, true) };
+                    masks.set_all_rows(300, 340, true);
                     let mut other = masks.clone();
                     other.follow_rows(RowMove { from, to, rows }, &masks, &[(0, 0)], &[]);
                     masks.copy_rows(from, to, rows);

@@ -11,7 +11,7 @@ use super::arena::{ChunkMemory, OutOfMemory};
 use super::chunk::{Chunk, ChunkValues};
 use super::chunks::Chunks;
 use super::rows::release;
-use super::{Storage, StorageSettings};
+use super::{Lifecycle, Storage, StorageSettings};
 use crate::component::{ComponentType, Copying, SharedValue};
 use crate::error::EntityError;
 
@@ -44,6 +44,7 @@ impl Storage {
             version: self.version,
             room_changes: self.room_changes,
             reserve_scratch: Default::default(),
+            lifecycle: Lifecycle::default(),
         })
     }
 

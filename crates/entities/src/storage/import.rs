@@ -153,6 +153,9 @@ impl<'d, 'f> ImportPlan<'d, 'f> {
             let (number, target) = (step.chunk(), &targets[step.target]);
             step.check(source, storage, target);
             assert!(!source.chunks[number].may_be_shared());
+            if source.chunks[number].is_observed() {
+                step.runs.iter().for_each(|&run| source.log_moved_away(run));
+            }
             if !is_everything {
                 for &run in step.runs {
                     source.table.free_rows(source.chunks.entities_in(run));
@@ -298,11 +301,14 @@ impl Storage {
         table.allocate_rows(chunk.ids_mut(), number, 0);
         map.add(old_ids, chunk.entities());
         // The result is ignored, because `note_uniform` below is called in any case.
-        _ = chunk.note_written_rows(0, chunk.len, *version);
+        _ = chunk.note_arrived(*version);
         chunk.note_order(*version);
         let run = RowRange { chunk: number, first: 0, rows: chunk.len };
         chunks.note_uniform(number);
         self.enlist_chunk(number);
+        if self.chunks[number].is_observed() {
+            self.log_created(run);
+        }
         ImportedRows { run, is_whole: true }
     }
 
@@ -365,6 +371,9 @@ impl Storage {
         self.add_rows(to.chunk, to.rows);
         let old = &from.entities()[first as usize..][..to.rows as usize];
         map.add(old, self.chunks.entities_in(to));
+        if self.chunks[to.chunk].is_observed() {
+            self.log_created(to);
+        }
         ImportedRows { run: to, is_whole: false }
     }
 
@@ -386,12 +395,16 @@ impl Storage {
         panicked
     }
 
-    /// Replaces entity references in all components of all chunks. All chunks are unshared.
+    /// Replaces entity references in all components of all chunks, except those of relationships. All chunks are unshared.
     pub(crate) fn remap(&mut self, map: &mut EntityRemap<'_>) {
         let version = self.version;
         for (_, chunk) in self.chunks.iter_mut() {
             let chunk = &*chunk;
             for (column, ty, remap, values, count) in chunk.referring(0, chunk.len, true) {
+                if ty.is_in_relationship() {
+                    // Both directions of a link agree only if the world changes them.
+                    continue;
+                }
                 // The write is recorded first, because `remap` may panic halfway.
                 // SAFETY: the chunk is borrowed mutably, so nothing else uses its versions. There are `count` values of the type
                 // in unshared memory.

@@ -22,7 +22,9 @@ mod fork;
 mod import;
 mod inline_vec;
 mod invariants;
+mod lifecycle;
 mod raw_values;
+mod rebuild;
 mod recent_cache;
 mod reserve;
 mod row_moves;
@@ -47,15 +49,21 @@ pub(crate) use chunk::{Chunk, NOWHERE};
 pub(crate) use chunk_layout::DoesNotFit;
 pub(crate) use chunks::{Chunks, StableVec};
 pub(crate) use enabled::EnabledMasks;
+pub use entity_table::FutureIds;
 pub(crate) use entity_table::{
     EntityTable, Location, NextIds, PageView, SlotMut, SlotView, next_version,
 };
 pub(crate) use fork::unshare;
 pub(crate) use import::{ImportPlan, ImportStep, ImportTarget};
 pub(crate) use inline_vec::{InlineIndices, InlineVec};
+pub use lifecycle::RemoveCause;
+pub(crate) use lifecycle::{
+    DESPAWN, EventBatch, EventKind, EventRun, Lifecycle, MaskCopies, REPLACED, WatchNumber,
+};
 pub(crate) use raw_values::{
     copy_value, for_each_to_end, prefetch, prefetch_soon, repeat_bytes, repeat_row, write_initial,
 };
+pub(crate) use rebuild::{ReadValue, RebuiltRows};
 pub(crate) use recent_cache::RecentCache;
 pub(crate) use reserve::{NewRows, ReservedRows, RowCursor, RowRange};
 pub(crate) use row_moves::RowMove;
@@ -63,7 +71,9 @@ pub(crate) use rows::DeferredDrop;
 pub(crate) use shared_groups::{GroupKey, INLINE_SHARED};
 pub(crate) use shared_values::{SharedLookup, SharedLookups, SharedValues};
 pub(crate) use staging_arena::{StagedRows, StagingArena};
-pub(crate) use transfer::{Edge, SetOperation, SharedSource, Transfer, Transfers, given_sources};
+pub(crate) use transfer::{
+    Edge, RequiredColumn, SetOperation, SharedSource, Transfer, Transfers, given_sources,
+};
 pub(crate) use versions::TrackedColumn;
 
 /// All entities of a world, with their ids, components and locations.
@@ -81,6 +91,8 @@ pub(crate) struct Storage {
     pub(crate) room_changes: u64,
     /// Memory for [`ReservedRows`]: lists of groups and of filled rows. Both are empty between two changes.
     reserve_scratch: (Vec<(u32, u32)>, Vec<NewRows>),
+    /// The observed types, and the log of their changes.
+    pub(crate) lifecycle: Lifecycle,
 }
 
 impl Storage {
@@ -98,6 +110,7 @@ impl Storage {
             version: Version::FIRST,
             room_changes: 0,
             reserve_scratch: Default::default(),
+            lifecycle: Lifecycle::default(),
         }
     }
 

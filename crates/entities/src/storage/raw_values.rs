@@ -193,12 +193,15 @@ pub(crate) unsafe fn repeat_bytes(value: *const u8, to: *mut u8, size: usize, co
     unsafe fn repeat<T: Copy>(pattern: &[MaybeUninit<u8>; MOST], to: *mut u8, count: usize) {
         // SAFETY: the pattern is at least as large as `T`, and may be uninitialised. `to` has room for `count` values of type
         // `T`.
-        dispatch(|| unsafe {
+        unsafe {
+            // Outside of the loop's function, which then writes several values per turn.
             let pattern = pattern.as_ptr().cast::<MaybeUninit<T>>().read_unaligned();
-            for index in 0..count {
-                to.cast::<MaybeUninit<T>>().add(index).write_unaligned(pattern);
-            }
-        });
+            dispatch(|| {
+                for index in 0..count {
+                    to.cast::<MaybeUninit<T>>().add(index).write_unaligned(pattern);
+                }
+            });
+        }
     }
 
     // The smallest number of values that end at a multiple of 16 bytes, the size of a register.

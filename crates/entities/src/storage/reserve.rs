@@ -10,7 +10,7 @@ use super::arena::OutOfMemory;
 use super::chunk::RowPlace;
 use super::inline_vec::InlineIndices;
 use super::raw_values::{drop_values, duplicate_column, duplicate_value, write_initial};
-use super::transfer::Transfer;
+use super::transfer::{RequiredColumn, Transfer};
 use super::{Chunk, Chunks, GroupKey, NOWHERE, Storage};
 use crate::entity::Entity;
 use crate::field::EntityRemap;
@@ -387,6 +387,18 @@ impl NewRows {
         self.is_complete = count == self.shape().types.len();
     }
 
+    /// Writes the values of required components, whose columns have no values yet. Runs user code.
+    pub(crate) fn write_required(&mut self, required: &[RequiredColumn]) {
+        for &RequiredColumn { column, requirement } in required {
+            assert!(self.shape().types[column as usize] == requirement.ty);
+            // SAFETY: the rows have room for values of the column's type, and `self` then owns them.
+            unsafe {
+                requirement.fill(self.column(column), self.len());
+                self.own(column);
+            }
+        }
+    }
+
     /// Declares that all columns have values, or will have them before the rows become visible.
     ///
     /// # Safety
@@ -507,5 +519,8 @@ impl Storage {
             self.chunks.note_uniform(run.chunk);
         }
         self.add_rows(run.chunk, run.rows);
+        if self.chunks[run.chunk].is_observed() {
+            self.log_created(run);
+        }
     }
 }

@@ -118,6 +118,15 @@ impl Storage {
     ) {
         // SAFETY: both chunks exist. They differ, because their archetypes or groups differ.
         let [source, target] = unsafe { self.chunks.get_pair_unchecked_mut(from.chunk, to) };
+        let left = if source.is_observed() || target.is_observed() {
+            // SAFETY: the row exists in unshared memory, and the transfer begins at its archetype. Of the columns that are left,
+            // only those of the new list are dropped, and the list lives as long as the storage.
+            unsafe { &*self.log_move(from, transfer, left) }
+        } else {
+            left
+        };
+        // SAFETY: both chunks exist. They differ, because their archetypes or groups differ.
+        let [source, target] = unsafe { self.chunks.get_pair_unchecked_mut(from.chunk, to) };
         let row = target.len;
         let (data, new_data) = (source.data(), target.data());
         // SAFETY: both rows are within the capacity of their chunks, in columns of the same type. The chunks differ.
@@ -207,11 +216,14 @@ impl Storage {
         from: Location,
         transfer: &Transfer,
     ) -> Result<(), EntityError> {
-        self.archetypes[transfer.to].shape.check_initial(&transfer.written)?;
+        self.archetypes[transfer.to].shape.check_initial(transfer.initial())?;
         self.make_unique(from.chunk)?;
         let group = self.group_by(transfer, from.chunk);
         let mut reserved = ReservedRows::new(self, runs, transfer.to, group, 1)?;
-        reserved.fill(false, |rows, _| rows.write_initial(transfer.written.iter().copied()));
+        reserved.fill(false, |rows, _| {
+            rows.write_initial(transfer.initial());
+            rows.write_required(&transfer.required);
+        });
         reserved.keep();
         let RowRange { chunk, .. } = reserved.runs[0];
         // SAFETY:
@@ -260,6 +272,8 @@ impl Storage {
     /// - `to` is a range of free rows that directly follow the last row of the target
     /// - `transfer` leads from the archetype of the source to that of the target
     /// - the new rows have values in all columns that `transfer` writes, or get them before they are read
+    /// - of the columns that `transfer` leaves behind, the caller drops only the values of
+    ///   [`columns_not_taken`](Self::columns_not_taken)
     pub(crate) unsafe fn copy_rows(
         &mut self,
         from: u32,
@@ -269,6 +283,14 @@ impl Storage {
         soon: Option<u32>,
     ) {
         let soon = soon.and_then(|soon| self.chunks.get(soon)).map(|soon| soon.data().addr());
+        // SAFETY: both chunks exist and differ.
+        let [source, target] = unsafe { self.chunks.get_pair_unchecked_mut(from, to.chunk) };
+        if source.is_observed() || target.is_observed() {
+            let run = RowRange { chunk: from, first, rows: to.rows };
+            // SAFETY: the rows exist, in unshared memory or with types that are copied as bytes. The transfer begins at their
+            // archetype. The caller drops only the columns that the log has not taken.
+            unsafe { self.log_transfer(run, transfer, false) };
+        }
         // SAFETY: both chunks exist and differ.
         let [source, target] = unsafe { self.chunks.get_pair_unchecked_mut(from, to.chunk) };
         debug_assert_eq!(target.len, to.first);
@@ -363,6 +385,7 @@ impl Storage {
         debug_assert!(!self.has_group_key(number, transfer.to, &key));
         if rows == self.chunks[number].len {
             let group = self.group_of(transfer.to, key);
+            self.log_relabelled(number, transfer);
             // SAFETY: the chunk exists. The transfer leads from its archetype to itself, which keeps chunks whole. The group
             // belongs to that archetype, and no type is new.
             unsafe { self.relabel_as_moved(number, group, transfer) };
@@ -390,6 +413,40 @@ impl Storage {
 
 /// Moves of whole chunks.
 impl Storage {
+    /// Logs a move of a row. Returns those of the columns left behind whose values the log has not taken, in a list that lives as
+    /// long as the storage.
+    ///
+    /// # Safety
+    ///
+    /// - the row exists in unshared memory, and `transfer` begins at its archetype
+    /// - the caller drops only the values of the returned columns
+    #[cold]
+    #[inline(never)]
+    unsafe fn log_move(
+        &mut self,
+        from: Location,
+        transfer: &Transfer,
+        left: &[u32],
+    ) -> *const [u32] {
+        let run = RowRange { chunk: from.chunk, first: from.row, rows: 1 };
+        let without_values = mem::take(&mut self.lifecycle.values_were_moved);
+        // SAFETY: the row exists in unshared memory, and the transfer begins at its archetype. The caller does not drop what the
+        // log takes.
+        unsafe { self.log_transfer(run, transfer, without_values) };
+        self.kept_columns_not_taken(from.chunk, left)
+    }
+
+    /// Logs that a whole chunk moves to another group or archetype, before it does. The transfer [keeps chunks
+    /// whole](Transfer::whole).
+    pub(crate) fn log_relabelled(&mut self, number: u32, transfer: &Transfer) {
+        if self.is_transfer_observed(number, transfer) {
+            let run = RowRange { chunk: number, first: 0, rows: self.chunks[number].len };
+            // SAFETY: the rows exist, and the transfer begins at their archetype. A transfer that keeps chunks whole removes and
+            // writes only types without bytes and drops.
+            unsafe { self.log_transfer(run, transfer, false) };
+        }
+    }
+
     /// Moves a chunk with all its rows to another group, and possibly to another archetype. The locations of its entities do not
     /// change, and the memory of the chunk is not written, so that it may be shared.
     ///
@@ -480,6 +537,7 @@ impl Storage {
                 self.chunks.get_unchecked_mut(number).place =
                     self.archetypes.list_chunk(to, number);
             }
+            self.mark_observed(number);
         }
         // SAFETY: the chunk exists.
         let chunk = unsafe { self.chunks.get_unchecked(number) };
@@ -511,6 +569,12 @@ impl Storage {
         soon: Option<u32>,
     ) {
         let soon = soon.and_then(|soon| self.chunks.get(soon)).map(|soon| soon.data().addr());
+        if self.is_transfer_observed(number, transfer) {
+            let run = RowRange { chunk: number, first: 0, rows };
+            // SAFETY: the rows exist in unshared memory, and the transfer begins at their archetype. A transfer that repacks
+            // chunks leaves no values to be dropped.
+            unsafe { self.log_transfer(run, transfer, false) };
+        }
         let chunk = &mut self.chunks[number];
         debug_assert!(!chunk.may_be_shared() && rows <= chunk.len);
         if rows < chunk.len {
@@ -537,12 +601,20 @@ impl Storage {
 /// track.
 const PIECE: usize = 512;
 
+/// The size of a cache line in bytes.
+const LINE: usize = 64;
+
 /// Prefetches the bytes that are `ahead` bytes after a piece.
 #[inline]
 fn prefetch_piece(address: usize, piece: usize, ahead: usize) {
-    for line in (0..piece).step_by(64) {
-        prefetch_soon(address.wrapping_add(line).wrapping_add(ahead));
+    let prefetch = |line: usize| {
+        prefetch_soon(address.wrapping_add(ahead).wrapping_add(line * LINE));
+    };
+    // Most pieces have all lines, so that the loop is unrolled.
+    if piece == PIECE {
+        return (0..PIECE / LINE).for_each(prefetch);
     }
+    (0..piece.div_ceil(LINE)).for_each(prefetch);
 }
 
 /// Copies bytes, and prefetches the bytes that are `ahead` bytes after the source.
@@ -574,7 +646,8 @@ unsafe fn copy_bytes(from: *const u8, to: *mut u8, bytes: usize, ahead: Option<u
 unsafe fn shift_column(data: *mut u8, column: &ColumnMove, rows: usize, ahead: Option<usize>) {
     let bytes = rows * column.size as usize;
     let (from, to) = (column.from as usize, column.to as usize);
-    let move_piece = |at: usize| {
+    let move_piece = |number: usize| {
+        let at = number * PIECE;
         let piece = PIECE.min(bytes - at);
         // SAFETY: the piece is inside of the column, at the old and at the new offset.
         unsafe {
@@ -586,7 +659,7 @@ unsafe fn shift_column(data: *mut u8, column: &ColumnMove, rows: usize, ahead: O
         }
     };
     // The direction is chosen so that no piece overwrites one that has not been moved yet.
-    let pieces = (0..bytes).step_by(PIECE);
+    let pieces = 0..bytes.div_ceil(PIECE);
     if to < from {
         pieces.for_each(move_piece);
     } else if to > from {

@@ -8,18 +8,14 @@ use super::archetype::ArchetypeShape;
 use super::arena::{ChunkMemory, LastChunk, OutOfMemory};
 use super::chunk::{Chunk, ChunkValues, NOWHERE};
 use super::raw_values::{copy_small_value, copy_value, drop_values, for_each_to_end, prefetch};
-use super::{Location, Storage};
+use super::{Location, RowRange, Storage};
 use crate::entity::Entity;
 
 impl Storage {
     /// Adds rows to the length of a chunk. They follow the last row, and already have values and ids.
     #[inline]
     pub(crate) fn add_rows(&mut self, number: u32, rows: u32) {
-        let chunk = &mut self.chunks[number];
-        chunk.note_order(self.version);
-        chunk.len += rows;
-        debug_assert!(chunk.len <= chunk.capacity());
-        if chunk.len == chunk.capacity() {
+        if self.chunks[number].add_rows(rows, self.version) {
             self.note_full(number);
         }
     }
@@ -148,6 +144,9 @@ impl Storage {
     pub(crate) fn destroy(&mut self, entity: Entity, at: Location) -> Result<(), OutOfMemory> {
         let chunk = &self.chunks[at.chunk];
         assert!(chunk.entities()[at.row as usize] == entity);
+        if chunk.is_observed() {
+            return self.destroy_observed(RowRange { chunk: at.chunk, first: at.row, rows: 1 });
+        }
         if chunk.len == 1 {
             // No row is moved, so shared memory does not have to be copied.
             self.destroy_chunk(at.chunk);
@@ -182,6 +181,9 @@ impl Storage {
         first: u32,
         rows: u32,
     ) -> Result<(), OutOfMemory> {
+        if self.chunks[number].is_observed() {
+            return self.destroy_observed(RowRange { chunk: number, first, rows });
+        }
         if rows == self.chunks[number].len {
             self.destroy_chunk(number);
             return Ok(());
@@ -198,6 +200,41 @@ impl Storage {
             self.close_gap(number, first, rows, &shape.dropped);
             let chunk = &self.chunks[number];
             drop_values(shape, chunk.data(), &shape.dropped, chunk.len, rows);
+        }
+        Ok(())
+    }
+
+    /// Logs rows, destroys their entities, and removes the rows. The log takes values that observers request.
+    #[cold]
+    fn destroy_observed(&mut self, run: RowRange) -> Result<(), OutOfMemory> {
+        let RowRange { chunk: number, first, rows } = run;
+        let is_all = rows == self.chunks[number].len;
+        if !is_all || self.takes_values_of(number) {
+            self.make_unique(number)?;
+        }
+        // SAFETY: the rows exist. Their memory is unshared if the log takes values. Only the values of the other columns are
+        // dropped. Archetypes, and with them shapes, live as long as the storage.
+        let shape = unsafe {
+            self.log_destroyed(run);
+            self.chunks[number].unbound_shape()
+        };
+        let dropped = self.columns_not_taken(number, &shape.dropped);
+        self.table.free_rows(self.chunks.entities_in(run));
+        if is_all {
+            self.chunks[number].note_order(self.version);
+            let (memory, _values, shape, rows) = self.close_chunk(number).into_parts();
+            let _unused = self.shared.take_unused();
+            release(memory, shape, &dropped, rows);
+            return Ok(());
+        }
+        // SAFETY:
+        // - the chunk has more rows than these and was made unshared; the values of other columns are in the log, or need not be
+        //   dropped
+        // - `close_gap` moves these values after the last row, where nothing else accesses them
+        unsafe {
+            self.close_gap(number, first, rows, &dropped);
+            let chunk = &self.chunks[number];
+            drop_values(shape, chunk.data(), &dropped, chunk.len, rows);
         }
         Ok(())
     }

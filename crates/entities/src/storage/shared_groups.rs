@@ -44,6 +44,13 @@ pub(crate) const INLINE_SHARED: usize = 4;
 /// A combination of shared values, some of which may not be in their tables yet.
 pub(crate) struct GroupKey(InlineVec<SharedLookup, INLINE_SHARED>);
 
+impl GroupKey {
+    /// Creates the key of values that are in their tables, given their indices.
+    pub(super) fn found(values: &[u32]) -> Self {
+        Self(values.iter().map(|&index| SharedLookup::Found(index)).collect())
+    }
+}
+
 impl SharedGroups {
     pub(crate) fn new(tables: Box<[u32]>) -> Self {
         Self { tables, list: Vec::new(), free: Vec::new(), by_values: HashTable::new() }
@@ -70,6 +77,11 @@ impl SharedGroups {
     }
 
     /// Finds the group with these values, or creates it without chunks.
+    /// Calls a function for each list of chunks with room.
+    pub(super) fn for_each_room_list(&mut self, each: &mut impl FnMut(&mut Vec<u32>)) {
+        self.list.iter_mut().for_each(|group| each(&mut group.with_room));
+    }
+
     fn find_or_create(&mut self, values: &[u32]) -> u32 {
         if let Some(number) = self.find(values) {
             return number;

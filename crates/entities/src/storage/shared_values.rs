@@ -162,6 +162,74 @@ impl SharedValues {
         (self.tables[table as usize].functions.feed)(&**self.value(table, index), state);
     }
 
+    /// Returns the values of a table by index, with `None` for free indices, and the free indices in the order of their use.
+    pub(crate) fn slots(&self, table: u32) -> (impl Iterator<Item = Option<&SharedValue>>, &[u32]) {
+        let SharedTable { slots, free, .. } = &self.tables[table as usize];
+        (slots.iter().map(|slot| slot.value.as_ref()), free)
+    }
+
+    /// Adds the values of a type to tables without values, at the same indices as in another world if possible. `free` lists the
+    /// indices without values in the order of their use. Returns the new index of each index. Runs user code.
+    ///
+    /// Returns `None` if two values are equal, or `free` does not list the indices without values.
+    pub(crate) fn restore(
+        &mut self,
+        ty: ComponentType,
+        slots: &[Option<SharedValue>],
+        free: &[u32],
+    ) -> Option<Vec<u32>> {
+        let number = self.ensure(ty);
+        let default = self.tables[number as usize].functions.default;
+        let mut indices = Vec::with_capacity(slots.len());
+        let is_default = |value: &Option<SharedValue>| {
+            let value = value.as_ref()?;
+            Some(self.find(number, &**value) == Ok(0))
+        };
+        let is_same = default.is_none() || slots.first().and_then(is_default) == Some(true);
+        if !is_same || self.tables[number as usize].slots.len() > usize::from(default.is_some()) {
+            // The default of the type has changed since, so that indices shift.
+            for value in slots {
+                let lookup = value.as_ref().map(|value| self.look_up(number, value));
+                indices.push(lookup.map_or(0, |lookup| self.resolve(number, lookup)));
+            }
+            return Some(indices);
+        }
+        let mut left: Vec<u32> = free.to_vec();
+        left.sort_unstable();
+        let without = (0..).zip(slots).filter(|(_, value)| value.is_none()).map(|(index, _)| index);
+        if !without.eq(left.iter().copied()) {
+            return None;
+        }
+        for (index, value) in (0_u32..).zip(slots) {
+            indices.push(index);
+            if index == 0 && default.is_some() {
+                continue;
+            }
+            match value {
+                Some(value) => {
+                    let hash = self.find(number, &**value).err()?;
+                    // No index is free yet, so that the value gets the next one.
+                    self.tables[number as usize].insert(hash, value.clone());
+                }
+                None => {
+                    let slot = ValueSlot { value: None, hash: 0, references: 0, order_events: 0 };
+                    self.tables[number as usize].slots.push(slot);
+                }
+            }
+        }
+        self.tables[number as usize].free = free.to_vec();
+        Some(indices)
+    }
+
+    /// Removes all values that no chunk has, except defaults. The caller drops them.
+    pub(crate) fn forget_all_unused(&mut self) {
+        for table in 0..self.tables.len() as u32 {
+            for index in 0..self.tables[table as usize].slots.len() as u32 {
+                self.forget_unused(table, index);
+            }
+        }
+    }
+
     /// Iterates over all values of a table. The default comes first, if there is one, even if no chunk has it.
     pub(crate) fn iter(&self, table: u32) -> impl Iterator<Item = &SharedValue> {
         self.tables[table as usize].slots.iter().filter_map(|slot| slot.value.as_ref())

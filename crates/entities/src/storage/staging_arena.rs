@@ -34,12 +34,19 @@ struct PendingDrop {
     value: *mut u8,
     drop: unsafe fn(*mut u8),
     ty: Option<ComponentType>,
+    /// The number of values of the type, contiguous.
+    count: usize,
 }
 
 // SAFETY: `StagingArena` owns its memory, as a box does. The values are components and sets of components, which are `Send`.
 unsafe impl Send for StagingArena {}
 
 impl StagingArena {
+    /// Returns whether the arena has no values.
+    pub(crate) fn is_unused(&self) -> bool {
+        self.pending.is_empty() && self.used == 0
+    }
+
     /// Allocates memory for a value. It is valid until the arena is cleared.
     pub(crate) fn place(&mut self, layout: Layout) -> *mut u8 {
         if let Some(block) = self.blocks.last() {
@@ -73,8 +80,23 @@ impl StagingArena {
     ///
     /// - there is a value of the type at the address, in this arena, and nothing else owns it
     pub(crate) unsafe fn drop_later(&mut self, ty: ComponentType, value: *mut u8) {
+        // SAFETY: both functions have the same contract, for one value.
+        unsafe { self.drop_all_later(ty, value, 1) };
+    }
+
+    /// Registers values in the arena that are contiguous, so that they are dropped when the arena is cleared.
+    ///
+    /// # Safety
+    ///
+    /// - there are `count` values of the type at the address, in this arena, and nothing else owns them
+    pub(crate) unsafe fn drop_all_later(
+        &mut self,
+        ty: ComponentType,
+        value: *mut u8,
+        count: usize,
+    ) {
         if ty.0.drop.is_some() {
-            self.pending.push(PendingDrop { value, drop: drop_nothing, ty: Some(ty) });
+            self.pending.push(PendingDrop { value, drop: drop_nothing, ty: Some(ty), count });
         }
     }
 
@@ -86,7 +108,7 @@ impl StagingArena {
     /// - `drop` drops the value at the address, which is in this arena; nothing else owns the value unless the drop is cancelled
     pub(crate) unsafe fn drop_later_by(&mut self, drop: unsafe fn(*mut u8), value: *mut u8) -> u32 {
         let at = u32::try_from(self.pending.len()).expect("fewer values than entities");
-        self.pending.push(PendingDrop { value, drop, ty: None });
+        self.pending.push(PendingDrop { value, drop, ty: None, count: 1 });
         at
     }
 
@@ -120,10 +142,10 @@ impl StagingArena {
 
         impl DropGuard<'_> {
             fn drop_rest(&mut self) {
-                while let Some(PendingDrop { value, drop, ty }) = self.0.pending.pop() {
+                while let Some(PendingDrop { value, drop, ty, count }) = self.0.pending.pop() {
                     match ty.and_then(|ty| ty.0.drop) {
-                        // SAFETY: there is a value of the type at the address, and only the arena owns it.
-                        Some(drop) => unsafe { drop(value, 1) },
+                        // SAFETY: there are `count` values of the type at the address, and only the arena owns them.
+                        Some(drop) => unsafe { drop(value, count) },
                         // SAFETY: the function drops the value at the address, or does nothing.
                         None => unsafe { drop(value) },
                     }
@@ -143,7 +165,7 @@ impl StagingArena {
             }
         }
 
-        if !self.pending.is_empty() || !self.blocks.is_empty() {
+        if !self.is_unused() || self.blocks.len() > 1 {
             DropGuard(self).drop_rest();
         }
     }
@@ -173,6 +195,8 @@ pub(crate) struct StagedRows {
     rows: usize,
     /// The number of columns with values.
     done: usize,
+    /// The types whose values were moved elsewhere.
+    moved: Vec<ComponentType>,
 }
 
 impl StagedRows {
@@ -214,6 +238,11 @@ impl StagedRows {
         columns.map(|(&ty, &offset)| (ty, self.memory.column(offset)))
     }
 
+    /// Gives up the ownership of the values of a type, which were moved elsewhere.
+    pub(crate) fn forget(&mut self, ty: ComponentType) {
+        self.moved.push(ty);
+    }
+
     /// Returns the size of the memory in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.memory.layout.size()
@@ -222,12 +251,15 @@ impl StagedRows {
     /// Drops the values, and keeps the memory.
     pub(crate) fn clear(&mut self) {
         let end = mem::take(&mut self.done);
+        let mut moved = mem::take(&mut self.moved);
         for_each_to_end(self.types.iter().zip(&self.offsets).take(end), |(ty, &offset)| {
-            if let Some(drop) = ty.0.drop {
+            if let Some(drop) = ty.0.drop.filter(|_| !moved.contains(ty)) {
                 // SAFETY: the column at the offset has a value for each row. The values are not used afterwards.
                 unsafe { drop(self.memory.column(offset), self.rows) };
             }
         });
+        moved.clear();
+        self.moved = moved;
     }
 }
 

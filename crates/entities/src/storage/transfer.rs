@@ -4,7 +4,7 @@ use super::archetype::{ArchetypeShape, ColumnEntry, ColumnSlot};
 use super::arena::CHUNK_ALIGN;
 use super::chunk::flags_of;
 use super::recent_cache::{CacheKey, RecentCache};
-use crate::component::ComponentType;
+use crate::component::{ComponentType, Requirement};
 
 /// An edge of the archetype graph, which is the key of a cached transfer.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -27,6 +27,8 @@ pub(crate) enum SetOperation {
     Remove,
     /// Replaces the components, all of which the entity has.
     Set,
+    /// Removes one set, and adds the components of another.
+    Exchange,
     /// Despawns the entity. Only cleanup components remain.
     Despawn,
     /// Creates an instance of the entity.
@@ -64,11 +66,15 @@ pub(crate) struct Transfer {
     /// The columns whose values are moved, in an order in which no column overwrites one that has not been moved yet.
     pub(crate) repacked: Box<[ColumnMove]>,
     /// The flags of chunks of the new archetype.
-    pub(crate) flags: u8,
+    pub(crate) flags: u16,
     /// The sources of the new chunk's shared values, in the order of the shared columns.
     pub(crate) shared: Box<[SharedSource]>,
     /// True if the new archetype has only the tag of despawned entities, so that the entity can be destroyed.
     pub(crate) ends: bool,
+    /// The columns of the new chunk for components that arriving ones require, with their constructors.
+    pub(crate) required: Box<[RequiredColumn]>,
+    /// A component that is removed although a remaining one requires it, and the remaining one.
+    pub(crate) broken: Option<(ComponentType, ComponentType)>,
     /// A component of the set that the old archetype has, if there is one.
     pub(crate) present: Option<ComponentType>,
     /// A component of the set that the old archetype does not have, if there is one.
@@ -106,7 +112,8 @@ impl Transfer {
         set: &[ComponentType],
         change: SetOperation,
     ) -> Self {
-        let writes = matches!(change, SetOperation::Add | SetOperation::Set);
+        let writes =
+            matches!(change, SetOperation::Add | SetOperation::Set | SetOperation::Exchange);
         let is_written = |ty: ComponentType| !from.has(ty) || (writes && set.contains(&ty));
         let (mut moves, mut kept, mut left) = (Vec::new(), Vec::new(), Vec::new());
         for (at, &ty) in (0..).zip(&from.types) {
@@ -153,13 +160,49 @@ impl Transfer {
             masks_kept: masks_kept.into(),
             masks_new: masks_new.into(),
             shared: shared_sources(from, to, is_written, if writes { set } else { &[] }),
+            required: Box::default(),
+            broken: None,
             present: set.iter().copied().find(|&ty| from.has(ty)),
             missing: set.iter().copied().find(|&ty| !from.has(ty)),
         }
     }
 }
 
+/// A column for a required component.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RequiredColumn {
+    pub(crate) column: u32,
+    pub(crate) requirement: Requirement,
+}
+
+impl RequiredColumn {
+    /// Returns the columns of requirements in an archetype that has all of them.
+    pub(crate) fn of_all(required: &[Requirement], to: &ArchetypeShape) -> Box<[Self]> {
+        let column = |&requirement: &Requirement| {
+            let found = to.index.find(requirement.ty).expect("the archetype has what is required");
+            Self { column: found.column, requirement }
+        };
+        required.iter().map(column).collect()
+    }
+}
+
 impl Transfer {
+    /// Adds the requirements of arriving components, which the new shape has. Their constructors run for each row, so no chunk moves
+    /// as a whole.
+    pub(crate) fn with_required(self, required: &[Requirement], to: &ArchetypeShape) -> Self {
+        if required.is_empty() {
+            return self;
+        }
+        let required = RequiredColumn::of_all(required, to);
+        Self { required, whole: false, repacks: false, ..self }
+    }
+
+    /// Iterates over the written columns that are not required, in ascending order.
+    pub(crate) fn initial(&self) -> impl Iterator<Item = u32> {
+        let is_required = |column: u32| self.required.iter().any(|found| found.column == column);
+        self.written.iter().copied().filter(move |&column| !is_required(column))
+    }
+
     /// Returns whether the transfer leads from one shape to the other.
     pub(super) fn is_between(&self, from: &ArchetypeShape, to: &ArchetypeShape) -> bool {
         self.serials == (from.serial, to.serial)

@@ -178,14 +178,31 @@ impl World {
         self.check_options(&builder)?;
         let invalid = |conflict| SystemError::Parameters { system: builder.name.clone(), conflict };
         builder.requirements.resolve(&self.entities).map_err(invalid)?;
+        if let Some(transition) = builder.transition.take() {
+            builder.group = Some(SystemTarget::System(transition(self)?));
+        }
+        self.add_startup_if_named(builder.group.as_ref());
         let group = self.group_of_new(&mut builder)?;
         let group_name = group.map(|group| self.systems.name_of(group)).unwrap_or_default();
         let (in_jobs, is_patch) = (builder.in_jobs, builder.is_patch);
+        let (is_observer, for_existing) = (builder.is_observer, builder.for_existing);
         let name: Arc<str> = builder.name.as_str().into();
+        let own = std::mem::take(&mut builder.conditions);
+        let (conditions, of_sets) = self.conditions_of_new(&name, &builder.sets, own)?;
+        builder.enabled &= self.systems.are_sets_enabled(&builder.sets);
+        self.systems.sets.is_unchecked |= !builder.sets.is_empty();
         let (id, system) = self.insert_built(builder, group, &name);
+        if let Some(record) = self.systems.record_mut(id) {
+            (record.conditions, record.set_conditions) = (conditions, of_sets);
+        }
         if let Some(system) = system {
             self.create_system(id, system, &name, in_jobs)?;
+            if let Err(error) = self.settle_events(id, &name, is_observer, for_existing) {
+                self.remove_or_defer(id);
+                return Err(error);
+            }
         }
+        self.systems.set_condition_flags(id);
         // `on_create` may have moved the system to another group, or removed its group.
         if is_patch {
             self.join_patches(id);
@@ -204,6 +221,24 @@ impl World {
         Ok(id)
     }
 
+    /// Adds a one-shot system, which is in no group.
+    pub(super) fn add_one_shot(&mut self, builder: SystemBuilder) -> Result<SystemId, SystemError> {
+        self.check_options(&builder)?;
+        let name: Arc<str> = builder.name.as_str().into();
+        let (id, system) = self.insert_built(builder, None, &name);
+        if let Some(system) = system {
+            self.create_system(id, system, &name, false)?;
+            if let Err(error) = self.settle_events(id, &name, false, false) {
+                self.remove_or_defer(id);
+                return Err(error);
+            }
+        }
+        if let Some(slot) = self.systems.slot_mut(id) {
+            slot.flags.set(Flags::SYSTEMS_UNREACHABLE, false);
+        }
+        Ok(id)
+    }
+
     /// Refuses options that the kind of system does not have.
     fn check_options(&self, builder: &SystemBuilder) -> Result<(), SystemError> {
         let SystemBuilder { kind, type_id, name, requirements, rate, in_jobs, .. } = builder;
@@ -216,13 +251,22 @@ impl World {
         if !is_function && self.systems.by_type.contains_key(type_id) {
             return Err(SystemError::AlreadyThere { system: name.clone() });
         }
-        if !matches!(kind, BuilderKind::Group) && (rate.is_some() || builder.unsorted) {
+        if !matches!(kind, BuilderKind::Group(_)) && (rate.is_some() || builder.unsorted) {
             let what = if builder.unsorted { "unsorted" } else { "rate" };
             return refused(|system, what| SystemError::OnlyForGroups { system, what }, what);
         }
         if !is_function && (requirements.matching || *in_jobs) {
             let what = if *in_jobs { "in_jobs" } else { "require_matching" };
             return refused(|system, what| SystemError::OnlyForFunctions { system, what }, what);
+        }
+        if builder.is_observer {
+            let others = [("in_group", builder.group.is_some()), ("patch", builder.is_patch)];
+            if let Some((what, _)) = others.into_iter().find(|&(_, is_set)| is_set) {
+                return refused(|system, what| SystemError::OfObserver { system, what }, what);
+            }
+        } else if builder.for_existing {
+            let refuse = |system, what| SystemError::OnlyForObservers { system, what };
+            return refused(refuse, "for_existing");
         }
         let places = [
             ("in_group", builder.group.is_some()),
@@ -239,10 +283,13 @@ impl World {
 
     /// Returns the group that a new system joins, or `None` for a patch and for the root group.
     fn group_of_new(&self, builder: &mut SystemBuilder) -> Result<Option<SystemId>, SystemError> {
-        if builder.is_patch {
+        if builder.is_patch || builder.is_detached {
             return Ok(None);
         }
-        let is_group = matches!(builder.kind, BuilderKind::Group);
+        if builder.is_observer {
+            return Ok(self.observers.group);
+        }
+        let is_group = matches!(builder.kind, BuilderKind::Group(_));
         let group = match builder.group.take() {
             Some(SystemTarget::Type(ty, _)) if is_group && ty == builder.type_id => {
                 return Err(SystemError::GroupInItself { group: builder.name.clone() });
@@ -257,7 +304,7 @@ impl World {
     }
 
     /// Inserts a system into the table. Returns the function or struct, which is not in its slot yet.
-    fn insert_built(
+    pub(super) fn insert_built(
         &mut self,
         builder: SystemBuilder,
         group: Option<SystemId>,
@@ -265,11 +312,11 @@ impl World {
     ) -> (SystemId, Option<Box<dyn ErasedSystem>>) {
         let SystemBuilder { kind, type_id, requirements, before, after, .. } = builder;
         let SystemBuilder { first, last, enabled, stops_on_error, .. } = builder;
-        let SystemBuilder { is_patch, unsorted, rate, .. } = builder;
+        let SystemBuilder { is_patch, unsorted, rate, sets, .. } = builder;
         let (kind, point, system) = match kind {
             BuilderKind::Function(system) => (SystemKind::Function, None, Some(system)),
             BuilderKind::Struct(system) => (SystemKind::Struct, None, Some(system)),
-            BuilderKind::Group => (SystemKind::Group, None, None),
+            BuilderKind::Group(callbacks) => (SystemKind::Group, None, callbacks),
             BuilderKind::Point(name) => {
                 (SystemKind::Point, Some(self.systems.points.place(type_id, name)), None)
             }
@@ -294,6 +341,10 @@ impl World {
             before,
             after,
             requirements,
+            conditions: Vec::new(),
+            set_conditions: 0,
+            sets: sets.into(),
+            chained_after: None,
             point,
             children: Children { sorts: !unsorted, rate, ..Children::default() },
             profile: Profile::default(),
@@ -301,6 +352,9 @@ impl World {
             access: LatencyAccess::unknown(),
         };
         let id = self.systems.insert(flags, record);
+        if kind == SystemKind::Group && !self.systems.captured_rates.is_empty() {
+            self.systems.restore_captured_rate(id);
+        }
         if kind != SystemKind::Function {
             self.systems.by_type.insert(type_id, id);
         }
@@ -318,6 +372,8 @@ impl World {
         name: &Arc<str>,
         in_jobs: bool,
     ) -> Result<(), SystemError> {
+        // A system that could not be created may have left events.
+        self.observers.declared.clear();
         let created = self.while_executing(id, |world| system.create(world, name));
         let access = match created {
             Ok(Ok(access)) => access,

@@ -3,13 +3,18 @@
 use std::any::{TypeId, type_name};
 use std::fmt;
 
+use super::condition::{BuildCondition, Condition};
 use super::function::{FunctionShape, FunctionSystem, SystemFunction};
-use super::group::SystemGroup;
+use super::group::{GroupSystem, SystemGroup};
+use super::one_shot::BuildOneShot;
+use super::pipe::Pipe;
 use super::point::CommandPoint;
+use super::set::SystemSet;
+use super::state::{States, TransitionGroup, group_of_transition, group_of_value};
 use super::system::{StructSystem, System};
 use crate::query::QueryDescriptor;
 use crate::schedule::{RateManager, RequiredQuery, Requirements, SystemId, SystemTarget};
-use crate::world::ErasedSystem;
+use crate::world::{ErasedCondition, ErasedSystem, Phase};
 
 /// A value that can be added to a world as a system: a function, a [struct](crate::System), a [group](crate::SystemGroup) or a
 /// [command point](crate::CommandPoint). The methods set options, and return a [`SystemBuilder`].
@@ -28,8 +33,9 @@ use crate::world::ErasedSystem;
 /// # Examples
 ///
 /// ```
-/// use ancho_entities::{IntoSystem, Presentation, ResMut, World};
+/// use ancho_entities::{IntoSystem, Presentation, ResMut, Resource, World};
 ///
+/// #[derive(Resource, Clone)]
 /// struct Log(Vec<&'static str>);
 ///
 /// fn draw(mut log: ResMut<Log>) {
@@ -96,8 +102,9 @@ pub trait IntoSystem<Marker>: Sized {
     /// # Examples
     ///
     /// ```
-    /// use ancho_entities::{FixedStep, IntoSystem, ResMut, World};
+    /// use ancho_entities::{FixedStep, IntoSystem, ResMut, Resource, World};
     ///
+    /// #[derive(Resource, Clone)]
     /// struct Steps(u32);
     ///
     /// let mut world = World::new("Simulation");
@@ -108,13 +115,138 @@ pub trait IntoSystem<Marker>: Sized {
     /// assert_eq!(world.resource::<Steps>().0, 3, "at 0, 0.125 and 0.25 seconds");
     /// # Ok::<(), ancho_entities::SystemError>(())
     /// ```
-    #[doc(alias = "in_set")]
     #[doc(alias = "UpdateInGroup")]
     fn in_group<M>(self, group: impl IntoSystemTarget<M>) -> SystemBuilder
     where
         Self: BuildSystem<Marker>,
     {
         self.built(|builder| builder.group = Some(group.into_target()))
+    }
+
+    /// Puts the system in a [set](SystemSet). Can be called several times.
+    ///
+    /// # Examples
+    ///
+    /// See [`SystemSet`].
+    fn in_set<S: SystemSet>(self, set: S) -> SystemBuilder
+    where
+        Self: BuildSystem<Marker>,
+    {
+        drop(set);
+        self.built(|builder| builder.join_set::<S>())
+    }
+
+    /// Runs the system only if a [condition](Condition) is true: a function of read-only parameters that returns `bool`.
+    ///
+    /// The condition is tested immediately before the system would run. It waits for jobs that write the data it reads. If this
+    /// method is called several times, the conditions are tested from left to right, up to the first one that is false. Then the
+    /// system stops, as a disabled one does.
+    ///
+    /// In a condition, `changed` means since the system last ran. So a change is not lost while another condition is false.
+    ///
+    /// The condition of a group is tested before each step of the group, after its rate manager granted the step. If it is false,
+    /// the systems of the group do not run in this step. The time of the group passes.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{IntoSystem, Res, ResMut, Resource, World};
+    ///
+    /// #[derive(Resource, Clone)]
+    /// struct Fuel(u32);
+    ///
+    /// fn has_fuel(fuel: Res<Fuel>) -> bool {
+    ///     fuel.0 > 0
+    /// }
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.insert_resource(Fuel(2));
+    /// world.add_system((|mut fuel: ResMut<Fuel>| fuel.0 -= 1).run_if(has_fuel));
+    /// for _ in 0..5 {
+    ///     world.update(0.1);
+    /// }
+    /// assert_eq!(world.resource::<Fuel>().0, 0);
+    /// ```
+    fn run_if<M, C>(self, condition: C) -> SystemBuilder
+    where
+        Self: BuildSystem<Marker>,
+        C: Condition<M> + BuildCondition<M>,
+    {
+        self.built(|builder| builder.conditions.push(Box::new(condition.into_test())))
+    }
+
+    /// Runs the system when a [state](States) enters a value, instead of in each update.
+    ///
+    /// The enter systems of parents run before those of sub-states. Within one value they run in order of adding, unless
+    /// [`before`](Self::before) and [`after`](Self::after) say otherwise. Commands of each system are played after it. The enter
+    /// systems of the initial value run at the first step.
+    ///
+    /// # Examples
+    ///
+    /// See [`States`].
+    #[doc(alias = "OnEnter")]
+    fn on_enter<S: States>(self, value: S) -> SystemBuilder
+    where
+        Self: BuildSystem<Marker>,
+    {
+        self.built(|builder| builder.transition = Some(group_of_value(Phase::Enter, value)))
+    }
+
+    /// Runs the system when a [state](States) leaves a value, instead of in each update. It still reads the old value.
+    ///
+    /// The exit systems of sub-states run before those of their parents.
+    #[doc(alias = "OnExit")]
+    fn on_exit<S: States>(self, value: S) -> SystemBuilder
+    where
+        Self: BuildSystem<Marker>,
+    {
+        self.built(|builder| builder.transition = Some(group_of_value(Phase::Exit, value)))
+    }
+
+    /// Runs the system when a [state](States) changes from one value to another, instead of in each update: after the exit systems,
+    /// and before the enter systems.
+    #[doc(alias = "OnTransition")]
+    fn on_transition<S: States>(self, from: S, to: S) -> SystemBuilder
+    where
+        Self: BuildSystem<Marker>,
+    {
+        self.built(|builder| builder.transition = Some(group_of_transition(from, to)))
+    }
+
+    /// Combines two functions to one system: the output of this one is the [input](crate::In) of the other one.
+    ///
+    /// The name of the system is `first | second`. Both functions run in turn, so their parameters may conflict. Commands of both are
+    /// played after the second one. If a parameter of either one is missing, none of them runs. A `Result` is passed to the second
+    /// function as it is.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, In, IntoSystem, Query, ResMut, Resource, World};
+    ///
+    /// #[derive(Component)]
+    /// struct Enemy;
+    ///
+    /// #[derive(Resource, Clone)]
+    /// struct Alarm(bool);
+    ///
+    /// fn count(enemies: Query<&Enemy>) -> usize {
+    ///     enemies.count()
+    /// }
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.insert_resource(Alarm(false));
+    /// world.spawn(Enemy);
+    /// world.add_system(count.pipe(|In(n): In<usize>, mut alarm: ResMut<Alarm>| alarm.0 = n > 0));
+    /// world.update(0.1);
+    /// assert!(world.resource::<Alarm>().0);
+    /// ```
+    fn pipe<M, B>(self, second: B) -> Pipe<Self, B, Marker, M>
+    where
+        Self: BuildOneShot<Marker>,
+        B: BuildOneShot<M, In = Self::Out>,
+    {
+        Pipe::new(self, second)
     }
 
     /// Runs the system before another one of its group. Can be called several times.
@@ -124,8 +256,9 @@ pub trait IntoSystem<Marker>: Sized {
     /// # Examples
     ///
     /// ```
-    /// use ancho_entities::{IntoSystem, ResMut, World};
+    /// use ancho_entities::{IntoSystem, ResMut, Resource, World};
     ///
+    /// #[derive(Resource, Clone)]
     /// struct Log(Vec<&'static str>);
     ///
     /// fn act(mut log: ResMut<Log>) {
@@ -154,8 +287,9 @@ pub trait IntoSystem<Marker>: Sized {
     /// # Examples
     ///
     /// ```
-    /// use ancho_entities::{IntoSystem, ResMut, World};
+    /// use ancho_entities::{IntoSystem, ResMut, Resource, World};
     ///
+    /// #[derive(Resource, Clone)]
     /// struct Log(Vec<&'static str>);
     ///
     /// fn act(mut log: ResMut<Log>) {
@@ -170,7 +304,6 @@ pub trait IntoSystem<Marker>: Sized {
     /// assert_eq!(world.resource::<Log>().0, ["act", "rest"]);
     /// ```
     #[doc(alias = "UpdateAfter")]
-    #[doc(alias = "chain")]
     fn after<M>(self, other: impl IntoSystemTarget<M>) -> SystemBuilder
     where
         Self: BuildSystem<Marker>,
@@ -205,8 +338,9 @@ pub trait IntoSystem<Marker>: Sized {
     /// # Examples
     ///
     /// ```
-    /// use ancho_entities::{IntoSystem, ResMut, World};
+    /// use ancho_entities::{IntoSystem, ResMut, Resource, World};
     ///
+    /// #[derive(Resource, Clone)]
     /// struct Log(Vec<&'static str>);
     ///
     /// let mut world = World::new("Simulation");
@@ -229,8 +363,9 @@ pub trait IntoSystem<Marker>: Sized {
     /// # Examples
     ///
     /// ```
-    /// use ancho_entities::{IntoSystem, ResMut, World};
+    /// use ancho_entities::{IntoSystem, ResMut, Resource, World};
     ///
+    /// #[derive(Resource, Clone)]
     /// struct Log(Vec<&'static str>);
     ///
     /// let mut world = World::new("Simulation");
@@ -253,8 +388,9 @@ pub trait IntoSystem<Marker>: Sized {
     /// # Examples
     ///
     /// ```
-    /// use ancho_entities::{IntoSystem, ResMut, World};
+    /// use ancho_entities::{IntoSystem, ResMut, Resource, World};
     ///
+    /// #[derive(Resource, Clone)]
     /// struct Shown(u32);
     ///
     /// let mut world = World::new("Simulation");
@@ -267,7 +403,6 @@ pub trait IntoSystem<Marker>: Sized {
     /// assert_eq!(world.resource::<Shown>().0, 1);
     /// # Ok::<(), ancho_entities::SystemError>(())
     /// ```
-    #[doc(alias = "run_if")]
     fn enabled(self, enabled: bool) -> SystemBuilder
     where
         Self: BuildSystem<Marker>,
@@ -408,8 +543,9 @@ pub trait IntoSystem<Marker>: Sized {
     /// # Examples
     ///
     /// ```
-    /// use ancho_entities::{IntoSystem, ResMut, World};
+    /// use ancho_entities::{IntoSystem, ResMut, Resource, World};
     ///
+    /// #[derive(Resource, Clone)]
     /// struct Log(Vec<&'static str>);
     ///
     /// fn work(mut log: ResMut<Log>) {
@@ -439,6 +575,32 @@ pub trait IntoSystem<Marker>: Sized {
         Self: BuildSystem<Marker>,
     {
         self.built(|builder| builder.is_patch = true)
+    }
+
+    /// Makes an observer receive `Add` events for entities that exist when it is added. Prefabs raise no events.
+    ///
+    /// It is an error for systems that are not observers (A0202). The events are delivered like those of other structural changes:
+    /// by the call that adds the observer, or after the system that adds it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Add, Component, IntoSystem, On, World};
+    ///
+    /// #[derive(Component)]
+    /// struct Orc;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn_batch([Orc, Orc]);
+    /// let greet = |events: On<Add<Orc>>| assert_eq!(events.len(), 2);
+    /// world.add_observer(greet.for_existing());
+    /// ```
+    #[doc(alias = "yield_existing")]
+    fn for_existing(self) -> SystemBuilder
+    where
+        Self: BuildSystem<Marker>,
+    {
+        self.built(|builder| builder.for_existing = true)
     }
 
     /// Sets the rate manager of a group. To change it later, use [`World::set_rate`](crate::World::set_rate).
@@ -498,7 +660,17 @@ pub struct SystemBuilder {
     pub(super) is_patch: bool,
     pub(super) unsorted: bool,
     pub(super) in_jobs: bool,
+    pub(super) is_observer: bool,
+    /// Set for a group that is in no other group.
+    pub(super) is_detached: bool,
+    pub(super) for_existing: bool,
     pub(super) requirements: Requirements,
+    pub(super) conditions: Vec<Box<dyn ErasedCondition>>,
+    pub(super) sets: Vec<TypeId>,
+    /// Returns the group of a transition of a state.
+    pub(super) transition: Option<TransitionGroup>,
+    /// Set if the system runs after the previous one of the list with which it is added.
+    pub(super) is_chained: bool,
     pub(super) rate: Option<Box<dyn RateManager>>,
 }
 
@@ -506,7 +678,8 @@ pub struct SystemBuilder {
 pub(super) enum BuilderKind {
     Function(Box<dyn ErasedSystem>),
     Struct(Box<dyn ErasedSystem>),
-    Group,
+    /// A group, with its callbacks if it has some.
+    Group(Option<Box<dyn ErasedSystem>>),
     /// A command point, with its name.
     Point(&'static str),
 }
@@ -517,11 +690,19 @@ impl SystemBuilder {
         match target {
             SystemTarget::Type(id, _) => *id == self.type_id,
             SystemTarget::Name(name) => *name == self.name,
+            SystemTarget::Set(set, _) => self.sets.contains(set),
             SystemTarget::System(_) => false,
         }
     }
 
-    fn new(kind: BuilderKind, type_id: TypeId, name: &str) -> Self {
+    pub(super) fn join_set<S: SystemSet>(&mut self) {
+        let set = TypeId::of::<S>();
+        if !self.sets.contains(&set) {
+            self.sets.push(set);
+        }
+    }
+
+    pub(super) fn new(kind: BuilderKind, type_id: TypeId, name: &str) -> Self {
         Self {
             kind,
             type_id,
@@ -538,7 +719,14 @@ impl SystemBuilder {
             is_patch: false,
             unsorted: false,
             in_jobs: false,
+            is_observer: false,
+            is_detached: false,
+            for_existing: false,
             requirements: Requirements::default(),
+            conditions: Vec::new(),
+            sets: Vec::new(),
+            transition: None,
+            is_chained: false,
             rate: None,
         }
     }
@@ -639,7 +827,9 @@ impl<S: System> BuildSystem<IsStruct> for S {
 
 impl<G: SystemGroup> BuildSystem<IsGroup> for G {
     fn build(self) -> SystemBuilder {
-        SystemBuilder::new(BuilderKind::Group, TypeId::of::<G>(), G::name())
+        let callbacks: Option<Box<dyn ErasedSystem>> =
+            if G::IS_PLAIN { None } else { Some(Box::new(GroupSystem::new(self))) };
+        SystemBuilder::new(BuilderKind::Group(callbacks), TypeId::of::<G>(), G::name())
     }
 }
 

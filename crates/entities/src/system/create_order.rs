@@ -3,17 +3,117 @@
 use ancho_collections::FixedState;
 use hashbrown::HashMap;
 
-use super::builder::{BuildSystem, IntoSystem, SystemBuilder};
+use super::builder::{BuildSystem, IntoSystem, IntoSystemTarget, SystemBuilder};
+use super::condition::{BuildCondition, Condition};
+use super::set::SystemSet;
+use super::state::{States, group_of_value};
 use crate::schedule::{OrderError, OrderItem, SystemError, SystemId, SystemTarget, sort};
-use crate::world::{Systems, World};
+use crate::world::{ErasedCondition, Phase, Systems, World};
 
 /// Systems that are added together: a tuple of up to 16 systems, or a list of builders.
 ///
 /// The type parameter `Marker` is inferred.
-pub trait IntoSystems<Marker> {
+///
+/// The methods set options of all systems.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{IntoSystems, Presentation, ResMut, Resource, World};
+///
+/// #[derive(Resource, Clone)]
+/// struct Log(Vec<&'static str>);
+///
+/// let clear = |mut log: ResMut<Log>| log.0.push("clear");
+/// let draw = |mut log: ResMut<Log>| log.0.push("draw");
+/// let present = |mut log: ResMut<Log>| log.0.push("present");
+///
+/// let mut world = World::new("Simulation");
+/// world.insert_resource(Log(Vec::new()));
+/// world.add_systems((clear, draw, present).chain().in_group(Presentation));
+/// world.update(0.1);
+/// assert_eq!(world.resource::<Log>().0, ["clear", "draw", "present"]);
+/// ```
+#[doc(alias = "IntoScheduleConfigs")]
+pub trait IntoSystems<Marker>: Sized {
     /// Returns the systems in the order in which they are written.
     #[doc(hidden)]
     fn into_builders(self) -> Vec<SystemBuilder>;
+
+    /// Runs each system after the previous one. All of them have to be in one group (A0223).
+    ///
+    /// Commands of a system are played before the next one runs. If a system is removed or moved to another group, the others stay
+    /// in order.
+    #[must_use = "nothing is added until `World::add_systems`"]
+    fn chain(self) -> Vec<SystemBuilder> {
+        let mut builders = self.into_builders();
+        builders.iter_mut().skip(1).for_each(|builder| builder.is_chained = true);
+        builders
+    }
+
+    /// Adds a [condition](IntoSystem::run_if) to each system. Each system tests it separately: if one of them changes the result, the
+    /// systems after it see that. To decide for all systems at once, put them in a [group](crate::SystemGroup) with a condition.
+    #[must_use = "nothing is added until `World::add_systems`"]
+    fn run_if<M, C: Condition<M> + BuildCondition<M>>(self, condition: C) -> Vec<SystemBuilder> {
+        let (mut builders, condition) = (self.into_builders(), condition.into_test());
+        for builder in &mut builders {
+            builder.conditions.push(ErasedCondition::copy(&condition));
+        }
+        builders
+    }
+
+    /// Puts each system in a [set](SystemSet).
+    #[must_use = "nothing is added until `World::add_systems`"]
+    fn in_set<S: SystemSet>(self, set: S) -> Vec<SystemBuilder> {
+        drop(set);
+        let mut builders = self.into_builders();
+        builders.iter_mut().for_each(SystemBuilder::join_set::<S>);
+        builders
+    }
+
+    /// Puts each system in a [group](IntoSystem::in_group).
+    #[must_use = "nothing is added until `World::add_systems`"]
+    fn in_group<M>(self, group: impl IntoSystemTarget<M>) -> Vec<SystemBuilder> {
+        let (mut builders, group) = (self.into_builders(), group.into_target());
+        builders.iter_mut().for_each(|builder| builder.group = Some(group.clone()));
+        builders
+    }
+
+    /// Runs each system when a state [enters](IntoSystem::on_enter) a value.
+    #[must_use = "nothing is added until `World::add_systems`"]
+    fn on_enter<S: States>(self, value: S) -> Vec<SystemBuilder> {
+        let mut builders = self.into_builders();
+        for builder in &mut builders {
+            builder.transition = Some(group_of_value(Phase::Enter, value.clone()));
+        }
+        builders
+    }
+
+    /// Runs each system when a state [leaves](IntoSystem::on_exit) a value.
+    #[must_use = "nothing is added until `World::add_systems`"]
+    fn on_exit<S: States>(self, value: S) -> Vec<SystemBuilder> {
+        let mut builders = self.into_builders();
+        for builder in &mut builders {
+            builder.transition = Some(group_of_value(Phase::Exit, value.clone()));
+        }
+        builders
+    }
+
+    /// Runs each system [before](IntoSystem::before) another one of its group.
+    #[must_use = "nothing is added until `World::add_systems`"]
+    fn before<M>(self, other: impl IntoSystemTarget<M>) -> Vec<SystemBuilder> {
+        let (mut builders, other) = (self.into_builders(), other.into_target());
+        builders.iter_mut().for_each(|builder| builder.before.push(other.clone()));
+        builders
+    }
+
+    /// Runs each system [after](IntoSystem::after) another one of its group.
+    #[must_use = "nothing is added until `World::add_systems`"]
+    fn after<M>(self, other: impl IntoSystemTarget<M>) -> Vec<SystemBuilder> {
+        let (mut builders, other) = (self.into_builders(), other.into_target());
+        builders.iter_mut().for_each(|builder| builder.after.push(other.clone()));
+        builders
+    }
 }
 
 impl IntoSystems<()> for Vec<SystemBuilder> {
@@ -62,8 +162,9 @@ impl World {
     /// # Examples
     ///
     /// ```
-    /// use ancho_entities::{IntoSystem, System, SystemResult, World};
+    /// use ancho_entities::{IntoSystem, Resource, System, SystemResult, World};
     ///
+    /// #[derive(Resource, Clone)]
     /// struct Map(u32);
     ///
     /// struct Paths;
@@ -118,6 +219,7 @@ impl World {
         self.add_default_groups();
         let builders = systems.into_builders();
         let order = self.systems.creation_order(&builders)?;
+        let is_chained: Vec<_> = builders.iter().map(|builder| builder.is_chained).collect();
         let mut builders: Vec<_> = builders.into_iter().map(Some).collect();
         let mut ids = vec![None; builders.len()];
         for (created, &at) in order.iter().enumerate() {
@@ -133,6 +235,15 @@ impl World {
         }
         let ids: Vec<_> = ids.into_iter().flatten().collect();
         self.systems.put_as_written(&ids);
+        for (at, pair) in ids.windows(2).enumerate() {
+            if !is_chained[at + 1] {
+                continue;
+            }
+            if let Err(error) = self.systems.chain(pair[0], pair[1]) {
+                order.iter().rev().for_each(|&at| self.remove_or_defer(ids[at]));
+                return Err(error);
+            }
+        }
         Ok(ids)
     }
 }
@@ -168,9 +279,59 @@ impl Systems {
             // The systems have no ids yet, so no target names one by id.
             let id = SystemId::new(0, at as u32, u32::MAX);
             let (name, type_id, first, last) = (&*builder.name, builder.type_id, false, false);
-            items.push(OrderItem { name, type_id, id, first, last, is_late: false, before, after });
+            let (sets, set_constraints) = (&*builder.sets, Vec::new());
+            items.push(OrderItem {
+                name,
+                type_id,
+                id,
+                first,
+                last,
+                is_late: false,
+                before,
+                after,
+                sets,
+                set_constraints,
+            });
         }
         sort("", &items, &|_| None).map_err(OrderError::of_creation)
+    }
+
+    /// Orders a system after the previous one of its chain.
+    fn chain(&mut self, previous: SystemId, id: SystemId) -> Result<(), SystemError> {
+        let name = |id| self.name_of(id).to_string();
+        if let Some(patch) = [previous, id].into_iter().find(|&id| self.is_patch(id)) {
+            return Err(SystemError::OfPatch { system: name(patch), what: "chain" });
+        }
+        let group_of = |id| self.record(id).and_then(|record| record.group);
+        let [group, other] = [previous, id].map(group_of);
+        if group != other {
+            let groups = [group, other].map(|group| group.map(name).unwrap_or_default());
+            let (first, second) = (name(previous), name(id));
+            return Err(SystemError::ChainAcrossGroups { first, second, groups });
+        }
+        if let Some(record) = self.record_mut(id) {
+            record.chained_after = Some(previous);
+            record.after.push(SystemTarget::System(previous));
+        }
+        Ok(())
+    }
+
+    /// Takes a system out of its chain, when it leaves its group. The systems before and after it stay in order.
+    pub(super) fn leave_chain(&mut self, id: SystemId) {
+        let Some(record) = self.record_mut(id) else { return };
+        let previous = record.chained_after.take();
+        if let Some(previous) = previous {
+            record.after.retain(|target| *target != SystemTarget::System(previous));
+        }
+        for slot in &mut self.slots {
+            let Some(record) = &mut slot.record else { continue };
+            if record.chained_after != Some(id) {
+                continue;
+            }
+            record.chained_after = previous;
+            record.after.retain(|target| *target != SystemTarget::System(id));
+            record.after.extend(previous.map(SystemTarget::System));
+        }
     }
 
     /// Sorts the new systems of each group by the order in `ids`, so that they run as if they had been added in this order.

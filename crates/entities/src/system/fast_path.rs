@@ -6,8 +6,9 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use super::condition;
 use super::update::has_run;
-use crate::schedule::{RateTurn, SystemFault, SystemId};
+use crate::schedule::{RateManager, RateTurn, SystemFault, SystemId};
 use crate::world::{Flags, Outcome, SystemSlot, World};
 
 impl World {
@@ -23,11 +24,13 @@ impl World {
         }
         let depth = self.time.depth();
         let mut slots = std::mem::take(&mut self.systems.slots);
+        self.systems.is_on_fast_path = true;
         let mut count = 0;
         let stretch = || self.run_consecutive(&mut slots, sorted, &mut count);
         let outcome = catch_unwind(AssertUnwindSafe(stretch));
         debug_assert!(self.systems.slots.is_empty(), "no system has reached them");
         self.systems.slots = slots;
+        self.systems.is_on_fast_path = false;
         if !matches!(outcome, Ok(Ok(()))) {
             self.fail_on_fast_path(sorted[count - 1], depth, outcome);
         }
@@ -43,6 +46,14 @@ impl World {
         outcome: std::thread::Result<Outcome>,
     ) {
         self.time.unwind_to(depth);
+        if matches!(&outcome, Ok(Err(fault)) if matches!(**fault, SystemFault::Unfinished)) {
+            return self.finish_system(id);
+        }
+        if self.systems.tested.is_some() {
+            let fault = self.fault_of_condition(outcome);
+            self.systems.fail(id, *fault);
+            return self.stop(id);
+        }
         let version = self.entities.storage.version;
         if has_run(&outcome)
             && let Some(slot) = self.systems.slot_mut(id)
@@ -63,21 +74,39 @@ impl World {
         count: &mut usize,
     ) -> Outcome {
         for (at, &id) in sorted.iter().enumerate() {
-            // A system with `&mut EntityManager` may have replaced the entities.
-            if self.systems.entities != self.entities.id() {
+            // A system with `&mut EntityManager` may have replaced the entities. If events are pending, the marker differs too,
+            // and the events are delivered first.
+            if self.systems.entities != self.entities.storage.lifecycle.marker() {
+                if self.entities.storage.lifecycle.is_pending() {
+                    break;
+                }
                 self.systems.reset_last_runs(slots, &mut self.entities);
+                self.resources.limit_versions(self.entities.storage.version);
             }
             let Some(slot) = slots.get_mut(id.index() as usize) else { break };
             if slot.generation != id.generation() {
                 break;
             }
             if !slot.flags.is_ready_for_fast_path() {
-                if !self.is_idle(slots, id) {
+                if slot.flags.is_conditional_for_fast_path() {
+                    *count = at + 1;
+                    let Some(record) = &mut slot.record else { break };
+                    self.systems.guarded = Some(id);
+                    let holds = condition::hold(&mut record.conditions, self, slot.last_run)?;
+                    slot.flags.set(Flags::STARTED, holds);
+                    if !holds {
+                        continue;
+                    }
+                } else if slot.flags.has(Flags::DONE) {
+                    *count = at + 1;
+                    continue;
+                } else if self.is_idle(slots, id) {
+                    *count = at + 1;
+                    self.run_idle(slots, id)?;
+                    continue;
+                } else {
                     break;
                 }
-                *count = at + 1;
-                self.run_idle(slots, id)?;
-                continue;
             }
             let Some(system) = &mut slot.system else { break };
             *count = at + 1;
@@ -136,6 +165,7 @@ impl World {
         }
         let point = slot.record.as_ref().and_then(|record| record.point);
         point.is_some_and(|point| self.systems.points.is_idle(point))
+            && self.observers.masks.is_empty()
     }
 
     /// Updates an idle system. If it is a group, its rate manager counts the turns.
@@ -146,7 +176,11 @@ impl World {
             return Ok(());
         }
         let rate = slot.record.as_mut().and_then(|record| record.children.rate.as_mut());
-        if let Some(rate) = rate.filter(|rate| rate.counts_idle_turns()) {
+        let stands_still = self.time.stands_still();
+        let counts = |rate: &&mut Box<dyn RateManager>| {
+            rate.counts_idle_turns() && (!stands_still || rate.runs_while_paused())
+        };
+        if let Some(rate) = rate.filter(counts) {
             let (time, maximum_delta) = (self.time.current(), self.time.maximum_delta());
             let (mut updates, depth) = (0, self.time.depth());
             while let Some(next) = rate.next_update(RateTurn { time, maximum_delta, updates }) {

@@ -120,8 +120,9 @@ impl<E: fmt::Display> SystemOutput for Result<JobHandle, E> {
 /// # Examples
 ///
 /// ```
-/// use ancho_entities::{IntoSystem, ResMut, Time, World};
+/// use ancho_entities::{IntoSystem, ResMut, Resource, Time, World};
 ///
+/// #[derive(Resource, Clone)]
 /// struct Clock(f64);
 ///
 /// fn tick(time: Time, mut clock: ResMut<Clock>) {
@@ -260,6 +261,11 @@ impl<Marker: 'static, F: SystemFunction<Marker>> ErasedSystem for FunctionSystem
             Ok(Some(job)) => world.entities.jobs.record_returned(job),
             Err(message) => return Err(Box::new(SystemFault::Failed { message })),
         }
+        Ok(params.state().finish(world)?)
+    }
+
+    fn finish(&mut self, world: &mut World) -> Outcome {
+        let params = self.params.as_mut().expect("it was created");
         Ok(params.state().finish(world)?)
     }
 

@@ -4,17 +4,20 @@ use std::any::{TypeId, type_name};
 use std::iter;
 use std::sync::Arc;
 
-use super::builder::{IntoSystem, IntoSystemTarget};
+use super::builder::{IntoSystem, IntoSystemTarget, SystemBuilder};
 use super::point::{
     BeginFixedStep, BeginInitialization, BeginPresentation, BeginSimulation, BeginVariableStep,
     EndFixedStep, EndInitialization, EndSimulation, EndVariableStep,
 };
+use super::system::outcome;
 use crate::schedule::{
-    Constraints, Elsewhere, FixedRateCatchUp, OrderError, OrderItem, RateManager, SystemError,
-    SystemFault, SystemId, SystemTarget, UpdateError, UpdateErrors, VariableRate, delay_waits,
+    Constraints, Elsewhere, FixedRateCatchUp, OrderError, OrderItem, RateManager, SystemAccess,
+    SystemError, SystemFault, SystemId, SystemResult, SystemTarget, UpdateError, UpdateErrors,
+    VariableRate, delay_waits,
 };
 use crate::time::TimeError;
-use crate::world::{Children, Flags, Outcome, Record, Systems, World, no_such};
+use crate::version::Version;
+use crate::world::{Children, ErasedSystem, Flags, Outcome, Record, Systems, World, no_such};
 
 /// A group of systems, identified by its type.
 ///
@@ -26,6 +29,7 @@ use crate::world::{Children, Flags, Outcome, Record, Systems, World, no_such};
 ///
 /// ```text
 /// Root
+///     Startup                once, before the first step of the others
 ///     Initialization         BeginInitialization … EndInitialization
 ///     Simulation             BeginSimulation
 ///         FixedStep          BeginFixedStep … EndFixedStep        60 times a second
@@ -41,12 +45,13 @@ use crate::world::{Children, Flags, Outcome, Record, Systems, World, no_such};
 /// # Examples
 ///
 /// ```
-/// use ancho_entities::{IntoSystem, ResMut, Simulation, SystemGroup, World};
+/// use ancho_entities::{IntoSystem, ResMut, Resource, Simulation, SystemGroup, World};
 ///
 /// struct Physics;
 ///
 /// impl SystemGroup for Physics {}
 ///
+/// #[derive(Resource, Clone)]
 /// struct Log(Vec<&'static str>);
 ///
 /// fn collide(mut log: ResMut<Log>) {
@@ -70,12 +75,145 @@ use crate::world::{Children, Flags, Outcome, Record, Systems, World, no_such};
 /// world.update(0.1);
 /// assert_eq!(world.resource::<Log>().0, ["think", "move", "collide"]);
 /// ```
+///
+/// A group can have its own code, which runs when the group starts, in each step, and when it stops:
+///
+/// ```
+/// use ancho_entities::{IntoSystem, ResMut, Resource, SystemGroup, SystemResult, World};
+///
+/// /// Runs its systems until the solution is exact.
+/// struct Solver {
+///     iterations: u32,
+/// }
+///
+/// impl SystemGroup for Solver {
+///     fn on_update(&mut self, world: &mut World) -> SystemResult {
+///         for _ in 0..self.iterations {
+///             world.update_members();
+///         }
+///         Ok(())
+///     }
+/// }
+///
+/// #[derive(Resource, Clone)]
+/// struct Error(f32);
+///
+/// let mut world = World::new("Simulation");
+/// world.insert_resource(Error(1.0));
+/// world.add_system(Solver { iterations: 3 });
+/// world.add_system((|mut error: ResMut<Error>| error.0 /= 2.0).in_group(Solver { iterations: 0 }));
+/// world.update(0.1);
+/// assert_eq!(world.resource::<Error>().0, 0.125);
+/// ```
 #[doc(alias = "ComponentSystemGroup")]
-#[doc(alias = "SystemSet")]
-pub trait SystemGroup: Sized + 'static {
+pub trait SystemGroup: Sized + Send + 'static {
+    /// Set for groups without callbacks, whose systems are updated directly.
+    #[doc(hidden)]
+    const IS_PLAIN: bool = false;
+
     /// Returns the name that errors and tools show.
     fn name() -> &'static str {
         type_name::<Self>()
+    }
+
+    /// Called when the group is added. If it fails, the group is not added.
+    ///
+    /// # Errors
+    ///
+    /// The group is not added, and [`World::add_system`](crate::World::add_system) reports the error.
+    fn on_create(&mut self, world: &mut World) -> SystemResult {
+        let _ = world;
+        Ok(())
+    }
+
+    /// Called before the first step, and before the first step after a stop. Its systems start afterwards.
+    ///
+    /// # Errors
+    ///
+    /// The update reports the error with the name of the group. The systems of the group do not run in this step.
+    fn on_start_running(&mut self, world: &mut World) -> SystemResult {
+        let _ = world;
+        Ok(())
+    }
+
+    /// Called in each step of the group, to update its systems. The default updates them once.
+    ///
+    /// # Errors
+    ///
+    /// The update reports the error with the name of the group.
+    fn on_update(&mut self, world: &mut World) -> SystemResult {
+        world.update_members();
+        Ok(())
+    }
+
+    /// Called when the group stops, after its systems have stopped: because it is disabled or removed, its requirements are not met,
+    /// or its condition is false.
+    ///
+    /// # Errors
+    ///
+    /// The update reports the error with the name of the group.
+    fn on_stop_running(&mut self, world: &mut World) -> SystemResult {
+        let _ = world;
+        Ok(())
+    }
+
+    /// Called when the group is removed, after its systems.
+    ///
+    /// # Errors
+    ///
+    /// The error is reported with the name of the group, which is removed.
+    fn on_destroy(&mut self, world: &mut World) -> SystemResult {
+        let _ = world;
+        Ok(())
+    }
+}
+
+/// The callbacks of a group, with an erased type.
+pub(super) struct GroupSystem<G> {
+    group: G,
+    name: Box<str>,
+}
+
+impl<G> GroupSystem<G> {
+    pub(super) fn new(group: G) -> Self {
+        Self { group, name: Box::default() }
+    }
+}
+
+impl<G: SystemGroup> ErasedSystem for GroupSystem<G> {
+    fn create(
+        &mut self,
+        world: &mut World,
+        name: &str,
+    ) -> Result<Option<SystemAccess>, SystemError> {
+        self.name = name.into();
+        match self.group.on_create(world) {
+            Ok(()) => Ok(None),
+            Err(error) => Err(SystemError::NotCreated {
+                system: name.to_owned(),
+                reason: format!("`on_create` failed: {error}"),
+            }),
+        }
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn start(&mut self, world: &mut World) -> Outcome {
+        outcome(self.group.on_start_running(world))
+    }
+
+    fn update(&mut self, world: &mut World, _: Version) -> Outcome {
+        outcome(self.group.on_update(world))
+    }
+
+    fn stop(&mut self, world: &mut World) -> Outcome {
+        outcome(self.group.on_stop_running(world))
+    }
+
+    fn destroy(&mut self, world: &mut World) -> Outcome {
+        outcome(self.group.on_destroy(world))
     }
 }
 
@@ -167,6 +305,7 @@ impl World {
         if self.systems.is_patch(id) {
             return Err(SystemError::OfPatch { system: name.to_string(), what: "set_group" });
         }
+        self.add_startup_if_named(Some(&target));
         let to = self.find_group(&name, &target)?;
         let mut outer = Some(to);
         while let Some(group) = outer {
@@ -199,8 +338,9 @@ impl World {
     /// # Examples
     ///
     /// ```
-    /// use ancho_entities::{FixedRateCatchUp, FixedStep, IntoSystem, ResMut, World};
+    /// use ancho_entities::{FixedRateCatchUp, FixedStep, IntoSystem, ResMut, Resource, World};
     ///
+    /// #[derive(Resource, Clone)]
     /// struct Steps(u32);
     ///
     /// fn step(mut steps: ResMut<Steps>) {
@@ -220,9 +360,12 @@ impl World {
         group: impl IntoSystemTarget<M>,
         rate: impl RateManager + 'static,
     ) -> Result<(), SystemError> {
-        let (_, children) = self.children_mut(group, "rate")?;
+        let (id, children) = self.children_mut(group, "rate")?;
         children.rate = Some(Box::new(rate));
         children.rate_is_new = true;
+        if !self.systems.captured_rates.is_empty() {
+            self.systems.restore_captured_rate(id);
+        }
         Ok(())
     }
 
@@ -235,8 +378,9 @@ impl World {
     /// # Examples
     ///
     /// ```
-    /// use ancho_entities::{FixedStep, IntoSystem, ResMut, World};
+    /// use ancho_entities::{FixedStep, IntoSystem, ResMut, Resource, World};
     ///
+    /// #[derive(Resource, Clone)]
     /// struct Steps(u32);
     ///
     /// let mut world = World::new("Simulation");
@@ -308,8 +452,9 @@ impl World {
     /// # Examples
     ///
     /// ```
-    /// use ancho_entities::{IntoSystem, ResMut, Simulation, World};
+    /// use ancho_entities::{IntoSystem, ResMut, Resource, Simulation, World};
     ///
+    /// #[derive(Resource, Clone)]
     /// struct Log(Vec<&'static str>);
     ///
     /// let mut world = World::new("Simulation");
@@ -482,6 +627,20 @@ impl World {
         self.systems.version = version;
     }
 
+    /// Adds a group that is in no other group, so that updates do not run it.
+    pub(super) fn add_detached_group(
+        &mut self,
+        builder: SystemBuilder,
+    ) -> Result<SystemId, SystemError> {
+        let version = self.systems.version;
+        let added = self.add_built(SystemBuilder { group: None, is_detached: true, ..builder });
+        self.systems.version = version;
+        if let Some(record) = added.as_ref().ok().and_then(|&id| self.systems.record_mut(id)) {
+            record.children.for_latency = Some(false);
+        }
+        added
+    }
+
     /// Finds the group that a target names.
     pub(super) fn find_group(
         &self,
@@ -529,6 +688,9 @@ impl World {
     }
 
     pub(super) fn join_group(&mut self, id: SystemId, group: SystemId) {
+        if let Some(slot) = self.systems.slot_mut(group) {
+            slot.flags.set(Flags::DONE, false);
+        }
         if let Some(record) = self.systems.record_mut(group) {
             record.children.added.push(id);
             record.children.is_stale = true;
@@ -548,6 +710,7 @@ impl World {
         if self.systems.patches.contains(&id) {
             self.systems.patches = self.systems.patches.iter().copied().filter(is_other).collect();
         }
+        self.systems.leave_chain(id);
         let group = self.systems.record(id).and_then(|record| record.group);
         if let Some(record) = group.and_then(|group| self.systems.record_mut(group)) {
             record.children.added.retain(is_other);
@@ -618,7 +781,7 @@ impl Systems {
         children.sorts && children.for_latency.unwrap_or(self.for_latency)
     }
 
-    fn mark_all_stale(&mut self) {
+    pub(super) fn mark_all_stale(&mut self) {
         for slot in &mut self.slots {
             if let Some(record) = &mut slot.record {
                 record.children.is_stale = true;
@@ -655,6 +818,7 @@ impl Systems {
         }
         let item = |&id: &SystemId| {
             let record = self.record(id)?;
+            let set_constraints = self.set_constraints(record);
             Some(OrderItem {
                 name: &record.name,
                 type_id: record.type_id,
@@ -664,10 +828,18 @@ impl Systems {
                 is_late: record.type_id == TypeId::of::<LateSimulation>(),
                 before: &record.before,
                 after: &record.after,
+                sets: &record.sets,
+                set_constraints,
             })
         };
         let items: Vec<_> = added.iter().filter_map(item).collect();
+        if items.iter().any(|item| !item.set_constraints.is_empty()) {
+            self.check_set_order(added)?;
+        }
         let elsewhere = |target: &SystemTarget| {
+            if self.is_allowed_empty_set(target) {
+                return Some(Elsewhere::EmptySet);
+            }
             let id = self.find(target)?;
             if self.is_patch(id) {
                 return Some(Elsewhere::AmongPatches);

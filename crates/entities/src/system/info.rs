@@ -141,6 +141,9 @@ impl World {
         for &patch in patches.iter() {
             self.add_infos(patch, 0, &mut infos);
         }
+        if let Some(observers) = self.observers.group {
+            self.add_infos(observers, 0, &mut infos);
+        }
         SystemOrder(infos)
     }
 
@@ -277,8 +280,9 @@ impl World {
     /// # Examples
     ///
     /// ```
-    /// use ancho_entities::{ResMut, World};
+    /// use ancho_entities::{ResMut, Resource, World};
     ///
+    /// #[derive(Resource, Clone)]
     /// struct ActiveWorlds(u32);
     ///
     /// fn turn(mut turns: ResMut<ActiveWorlds>) {

@@ -77,8 +77,9 @@ impl World {
             self.report_replaced_world(system);
             return false;
         }
-        if let Some(slot) = self.systems.slot_mut(id) {
-            slot.system = Some(system);
+        match self.systems.slot_mut(id) {
+            Some(slot) => slot.system = Some(system),
+            None => self.end_removed_group(system),
         }
         match outcome {
             Ok(Ok(())) => true,
@@ -91,6 +92,25 @@ impl World {
                 false
             }
         }
+    }
+
+    /// Ends the callbacks of a group that was removed during one of them.
+    #[cold]
+    fn end_removed_group(&mut self, mut system: Box<dyn ErasedSystem>) {
+        let name: Arc<str> = system.name().into();
+        for callback in [ErasedSystem::stop, ErasedSystem::destroy] {
+            let outcome = catch_unwind(AssertUnwindSafe(|| callback(&mut *system, self)));
+            match outcome {
+                Ok(Ok(())) => {}
+                Ok(Err(fault)) => self.systems.fail_as(Arc::clone(&name), *fault),
+                Err(payload) => {
+                    let message = panic_message(&*payload);
+                    discard(payload);
+                    self.systems.fail_as(Arc::clone(&name), SystemFault::Panicked { message });
+                }
+            }
+        }
+        self.drop_catching(&name, system);
     }
 
     /// Stops a running system. If it is a group, stops its members too.
@@ -111,8 +131,9 @@ impl World {
             let sorted = self.systems.sorted(id);
             let children = sorted.unwrap_or_else(|_| added.unwrap_or_default().into());
             children.iter().for_each(|&child| self.stop(child));
-        } else {
-            self.call_system(id, |system, world| system.stop(world));
+        }
+        self.call_system(id, |system, world| system.stop(world));
+        if !is_group {
             self.finish_removal(id);
         }
     }
@@ -153,6 +174,8 @@ impl World {
         self.stop(id);
         self.call_system(id, |system, world| system.destroy(world));
         self.leave_group(id);
+        self.systems.leave_sets(id);
+        self.forget_observer(id);
         let Some(record) = self.systems.record(id) else { return };
         let (name, type_id, point) = (Arc::clone(&record.name), record.type_id, record.point);
         if self.systems.by_type.get(&type_id) == Some(&id) {

@@ -19,16 +19,23 @@ macro_rules! named_units {
             pub struct $name;
 
             impl $implemented for $name {
+                named_units!(@constants $implemented);
+
                 fn name() -> &'static str {
                     stringify!($name)
                 }
             }
         )+
     };
+    (@constants SystemGroup) => {
+        const IS_PLAIN: bool = true;
+    };
+    (@constants $other:ident) => {};
 }
 
 mod add;
 mod builder;
+mod condition;
 mod create_order;
 mod fast_path;
 mod function;
@@ -36,11 +43,18 @@ mod group;
 mod info;
 mod jobs;
 mod lifecycle;
+mod observer;
+mod one_shot;
 pub(crate) mod param;
+mod pipe;
+mod plugin;
 pub(crate) mod point;
 #[cfg(feature = "auto")]
 pub(crate) mod registry;
 mod restore;
+mod set;
+mod startup;
+mod state;
 #[expect(clippy::module_inception, reason = "it has the trait `System`")]
 mod system;
 mod update;
@@ -50,6 +64,11 @@ pub use builder::{
     BuildSystem, ByType, IntoSystem, IntoSystemTarget, IsFunction, IsGroup, IsPoint, IsStruct,
     SystemBuilder, system_type,
 };
+pub use condition::{
+    And, BuildCondition, Condition, ConditionFunction, ConditionTest, FunctionCondition,
+    IsCombined, Not, Or as OrCondition, any_with, every, not, on_message, resource_changed,
+    resource_exists, resource_removed,
+};
 pub use create_order::IntoSystems;
 pub use function::{FunctionShape, SystemFunction, SystemOutput};
 pub use group::{
@@ -57,13 +76,30 @@ pub use group::{
     VariableStep,
 };
 pub use info::{SystemInfo, SystemOrder};
-pub use param::{
-    CommandsAtState, CommandsState, Local, LocalState, ParamSet, ParamSetup, ParamState,
-    QueryParamState, Res, ResMut, Single, SystemData, SystemParam, UnsafeWorldCell,
-    UpdateAllocator,
+pub use observer::{
+    Add, Despawn, Disable, Enable, Event, EventWith, Events, Insert, LifecycleEvent, OldValue, On,
+    OnState, Remove, Removed, RemovedState, Replace, Replaced, Value,
 };
+pub use one_shot::{
+    BuildOneShot, In, IntoOneShot, IsHandle, IsOneShot, OneShotFunction, SystemHandle, TypedSystem,
+};
+pub use param::{
+    CommandsAtState, CommandsState, Local, LocalState, MessageReader, MessageWriter, ParamField,
+    ParamSet, ParamSetup, ParamState, QueryParamState, ReadOnlyParam, ReaderState, Res, ResMut,
+    ResourceRemoved, ResourceState, Single, SystemData, SystemParam, UnreadMessages, UnreadState,
+    UnsafeWorldCell, UpdateAllocator, WriterState, require_param_field,
+};
+pub use pipe::{IsPipe, Pipe};
+pub use plugin::{IntoPlugin, IsPlugin, Plugin};
 pub use point::{
     BeginFixedStep, BeginInitialization, BeginPresentation, BeginSimulation, BeginVariableStep,
     CommandPoint, CommandsAt, EndFixedStep, EndInitialization, EndSimulation, EndVariableStep,
+};
+pub use set::{IsSystemSet, SetSettings, SystemSet};
+pub use startup::Startup;
+pub use state::{
+    CheckedState, ComputedState, CurrentState, DespawnOnEnter, DespawnOnExit, NextState, RootState,
+    SettableState, State, StateChain, StateRequest, StateSources, States, SubState, in_state,
+    missing_state,
 };
 pub use system::System;

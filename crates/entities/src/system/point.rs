@@ -3,7 +3,7 @@
 use std::any::{TypeId, type_name};
 use std::fmt;
 use std::marker::PhantomData;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -30,7 +30,7 @@ use crate::world::{Record, World};
 /// # Examples
 ///
 /// ```
-/// use ancho_entities::{CommandPoint, CommandsAt, Component, IntoSystem, Query, ResMut, World};
+/// use ancho_entities::{CommandPoint, CommandsAt, Component, IntoSystem, Query, ResMut, Resource, World};
 ///
 /// struct AfterBirth;
 ///
@@ -39,6 +39,7 @@ use crate::world::{Record, World};
 /// #[derive(Component)]
 /// struct Orc;
 ///
+/// #[derive(Resource, Clone)]
 /// struct Counts(Vec<usize>);
 ///
 /// fn bear(mut commands: CommandsAt<AfterBirth>) {
@@ -251,6 +252,20 @@ impl World {
         let Some(place) = self.systems.record(id).and_then(|record: &Record| record.point) else {
             return;
         };
+        let world = self.systems.id;
+        self.observers.holds += 1;
+        self.play_waiting(id, place);
+        if self.systems.id != world {
+            return;
+        }
+        self.observers.holds -= 1;
+        if !self.observers.masks.is_empty() {
+            self.compare_masks();
+        }
+    }
+
+    /// Plays the buffers that wait for a point.
+    fn play_waiting(&mut self, id: SystemId, place: u32) {
         if self.systems.points.is_idle(place) {
             return;
         }
@@ -258,10 +273,28 @@ impl World {
         let started = self.systems.profiles.then(Instant::now);
         self.raise_version();
         let mut failed = Vec::new();
-        for WaitingBuffer { mut buffer, recorder, name } in waiting.drain(..) {
+        let world = self.systems.id;
+        let mut buffers = waiting.drain(..);
+        while let Some(WaitingBuffer { mut buffer, recorder, name }) = buffers.next() {
             self.complete_recording(&buffer, recorder);
-            let entities = &mut self.entities;
-            match catch_unwind(AssertUnwindSafe(|| entities.play(&mut buffer))) {
+            let at = Location::caller();
+            // Commands that need the world may push times, or replace the world.
+            let needs_world = buffer.needs_world();
+            let floors = needs_world.then(|| self.time.raise_floor());
+            let played = catch_unwind(AssertUnwindSafe(|| buffer.play_in(self, at)));
+            if self.systems.id != world {
+                self.systems.fail_as(Arc::clone(&name), SystemFault::WorldExchanged);
+                // The other buffers were recorded for the world that is not here any more.
+                let others = buffers.map(|other| other.buffer).chain([buffer]);
+                for buffer in others.collect::<Vec<_>>() {
+                    self.drop_catching(&name, buffer);
+                }
+                return;
+            }
+            if let Some(floors) = floors {
+                self.time.unwind_to_floor(floors);
+            }
+            match played {
                 Ok(played) => {
                     if let Some(skipped) = SystemFault::skipped_commands(&played) {
                         match recorder.filter(|&id| self.systems.slot(id).is_some()) {
@@ -287,6 +320,7 @@ impl World {
                 }
             }
         }
+        drop(buffers);
         let point = self.systems.points.get_mut(place);
         if point.waiting.is_empty() {
             point.waiting = waiting;

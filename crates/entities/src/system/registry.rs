@@ -188,7 +188,7 @@ impl Bootstrap {
 fn in_order_of_need(systems: impl Iterator<Item = SystemBuilder>) -> Vec<SystemBuilder> {
     let mut systems: Vec<_> = systems.collect();
     systems.sort_by_key(|system| match system.kind {
-        BuilderKind::Group => 0,
+        BuilderKind::Group(_) => 0,
         BuilderKind::Point(_) => 1,
         _ => 2,
     });

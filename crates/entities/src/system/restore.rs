@@ -16,7 +16,11 @@ use crate::version::Version;
 use crate::world::{Flags, SystemSlot, Systems, World};
 
 impl World {
-    /// Replaces the entities of the world by those of a snapshot, which is a [fork](Self::fork) of the world. This is a rollback.
+    /// Replaces the state of the world by that of a snapshot, which is a [fork](Self::fork) of the world. This is a rollback.
+    ///
+    /// The state consists of the entities, the [state resources](crate::Resource), [states](crate::States),
+    /// [messages](crate::Message), the [time](Self::time), and the progress of groups with a rate, such as
+    /// [`FixedStep`](crate::FixedStep).
     ///
     /// The snapshot does not change, and can be restored any number of times. The two worlds share memory until one of them
     /// writes to it, so the cost of the call is proportional to the number of chunks.
@@ -28,13 +32,10 @@ impl World {
     /// [`on_stop_running`](crate::System::on_stop_running) are not called. [Caches](crate::EntityManager::take_cache) become those
     /// of the snapshot.
     ///
-    /// Other data is not part of a fork, and does not change:
-    ///
-    /// - **Resources**, non-send values, and the state of systems: their fields and each [`Local`](crate::Local). Store data that a replay depends
-    ///   on in components, or reset it in the program.
-    /// - **Time**: keep [`time`](Self::time) with the snapshot, and set it with [`set_time`](Self::set_time). A group with a rate,
-    ///   such as [`FixedStep`](crate::FixedStep), continues after its last step. To reset it, call [`set_rate`](Self::set_rate)
-    ///   with a rate that is [`starting_at`](crate::FixedRateCatchUp::starting_at) the time of its next step.
+    /// Other data does not change: local resources, non-send values, and the data of systems, which are their fields and each
+    /// [`Local`](crate::Local). Store data that a replay depends on in components or state resources, or reset it in the program.
+    /// [`assert_replays`](crate::assert_replays) tests that. A [`VariableRate`](crate::VariableRate) uses the wall clock, and is not
+    /// rolled back.
     ///
     /// Jobs over both worlds are completed first. Commands that wait for a [point](crate::CommandPoint) are discarded, because they
     /// were recorded for the replaced entities. Commands that waited when the snapshot was created are not part of it, so create
@@ -47,12 +48,13 @@ impl World {
     ///
     /// # Panics
     ///
-    /// Panics if dropping replaced values panics, after the world was restored.
+    /// Panics with A0180 if the worlds have different state resources with the same stable name, before anything was replaced. Panics
+    /// if dropping replaced values panics, after the world was restored.
     ///
     /// # Determinism
     ///
-    /// A replay with the same input has the same [state hash](crate::EntityManager::state_hash) after each update as the original
-    /// run, if the data that systems read is in components, or was reset.
+    /// A replay with the same input has the same [state hash](Self::state_hash) after each update as the original run, if the data
+    /// that systems read is state, or was reset.
     ///
     /// # Examples
     ///
@@ -67,13 +69,12 @@ impl World {
     /// let balloon = world.spawn(Height(0));
     /// world.update(0.1);
     ///
-    /// let (mut snapshot, time) = (world.fork()?, world.time());
+    /// let mut snapshot = world.fork()?;
     /// world.update(0.1);
     /// world.update(0.1);
     /// let expected = world.state_hash();
     ///
     /// world.restore(&mut snapshot)?;
-    /// world.set_time(time)?;
     /// assert_eq!(world.get(balloon), Ok(&Height(1)));
     /// world.update(0.1);
     /// world.update(0.1);
@@ -84,8 +85,10 @@ impl World {
     #[doc(alias = "rollback")]
     pub fn restore(&mut self, snapshot: &mut Self) -> Result<(), EntityError> {
         self.complete_jobs();
+        self.add_state_types_of(snapshot);
         let replaced = self.entities.restore_from(&mut snapshot.entities)?;
         self.sync_last_runs();
+        let replaced_state = self.replace_state(snapshot, None);
         // Dropping runs user code, so it comes last.
         let mut panic = FirstPanic::default();
         for place in 0..self.systems.points.count() {
@@ -98,7 +101,9 @@ impl World {
             self.systems.points.get_mut(place).waiting = waiting;
         }
         panic.during(|| drop(replaced));
+        replaced_state.release(&mut panic);
         panic.go_on();
+        self.deliver_outside();
         Ok(())
     }
 
@@ -115,12 +120,13 @@ impl World {
         let mut slots = mem::take(&mut self.systems.slots);
         self.systems.reset_last_runs(&mut slots, &mut self.entities);
         self.systems.slots = slots;
+        self.resources.limit_versions(self.entities.storage.version);
     }
 
     /// Resumes the system that updated another one. `entities` is the id of the manager before that update, which may have replaced
     /// the entities.
     #[inline(always)]
-    pub(super) fn resume(&mut self, outer: Option<SystemId>, since: Version, entities: u64) {
+    pub(super) fn resume_outer(&mut self, outer: Option<SystemId>, since: Version, entities: u64) {
         self.systems.executing = outer;
         self.systems.since = since;
         if outer.is_some() && self.entities.id() != entities {

@@ -114,7 +114,7 @@ pub trait System: Send + 'static {
     /// # Errors
     ///
     /// Errors are returned by [`World::remove_system`]. If the world is dropped, they are passed to its
-    /// [error handler](World::set_error_handler), or printed if there is none.
+    /// [error handler](World::set_error_handler), or printed if no handler is set.
     fn on_destroy(&mut self, world: &mut World) -> SystemResult {
         let _ = world;
         Ok(())
@@ -179,6 +179,6 @@ impl<S: System> ErasedSystem for StructSystem<S> {
 }
 
 #[inline]
-fn outcome(result: SystemResult) -> Outcome {
+pub(super) fn outcome(result: SystemResult) -> Outcome {
     result.map_err(|error| Box::new(SystemFault::Failed { message: error.to_string() }))
 }

@@ -9,10 +9,12 @@ use std::time::Instant;
 use ancho_collections::Allocator;
 
 use super::update_guard::UpdateGuard;
+use crate::messages::ClockId;
 use crate::panics::discard;
 use crate::schedule::{RateTurn, SystemFault, SystemId, UpdateError, UpdateErrors, panic_message};
 use crate::time::Time;
-use crate::world::{Flags, Moment, Outcome, Systems, World};
+use crate::version::Version;
+use crate::world::{ErasedSystem, Flags, Moment, Outcome, Systems, World};
 
 #[cfg(test)]
 mod tests;
@@ -46,8 +48,9 @@ impl World {
     /// # Examples
     ///
     /// ```
-    /// use ancho_entities::{ResMut, Time, World};
+    /// use ancho_entities::{ResMut, Resource, Time, World};
     ///
+    /// #[derive(Resource, Clone)]
     /// struct Clock(f64);
     ///
     /// fn tick(time: Time, mut clock: ResMut<Clock>) {
@@ -76,7 +79,7 @@ impl World {
     /// Updates all systems once, and returns all errors in the order in which they occurred. The handler does not receive them.
     ///
     /// [Warnings](UpdateError::is_warning) are not returned. They are passed to the [handler](Self::set_error_handler), or printed
-    /// if there is none.
+    /// if no handler is set.
     ///
     /// # Errors
     ///
@@ -125,8 +128,9 @@ impl World {
     /// # Examples
     ///
     /// ```
-    /// use ancho_entities::{IntoSystem, ResMut, World};
+    /// use ancho_entities::{IntoSystem, ResMut, Resource, World};
     ///
+    /// #[derive(Resource, Clone)]
     /// struct ActiveWorlds(u32);
     ///
     /// fn turn(mut turns: ResMut<ActiveWorlds>) {
@@ -147,9 +151,7 @@ impl World {
     pub fn update_system(&mut self, id: SystemId) -> Result<(), UpdateErrors> {
         self.reset_abandoned_update();
         let before = self.systems.errors.len();
-        if self.systems.jobs.len() >= MANY_JOBS && self.systems.executing.is_none() {
-            self.complete_jobs();
-        }
+        self.limit_jobs();
         match self.systems.slot(id) {
             None => {
                 self.systems.fail_as(format!("{id:?}").into(), SystemFault::NoSuchSystem);
@@ -172,6 +174,13 @@ impl World {
             }
         }
         self.errors_since(before)
+    }
+
+    /// Completes the recorded jobs if there are many, because systems are only updated one by one.
+    pub(super) fn limit_jobs(&mut self) {
+        if self.systems.jobs.len() >= MANY_JOBS && self.systems.executing.is_none() {
+            self.complete_jobs();
+        }
     }
 
     /// Returns the innermost system that is being updated, or `None` outside of systems.
@@ -261,10 +270,22 @@ impl World {
         if let Err(error) = self.time.advance(seconds) {
             return self.fail_world(SystemFault::Time(error));
         }
+        if !self.systems.captured_rates.is_empty() {
+            self.systems.drop_captured_rates();
+        }
+        self.messages.clocks.begin_update();
         self.entities.reclaim_returned_ids();
         self.memory.advance();
         if self.systems.watcher.is_some() {
             self.notify_watcher(Moment::Begun);
+        }
+        if self.systems.sets.is_unchecked {
+            self.check_sets();
+        }
+        let archetypes = self.entities.storage.archetypes.len();
+        if self.systems.states.is_unchecked || archetypes != self.systems.states.checked_archetypes
+        {
+            self.check_states();
         }
         let Some(root) = self.systems.root else { return };
         let world = self.systems.id;
@@ -272,8 +293,16 @@ impl World {
         self.begin_update();
         self.systems.is_updating = true;
         self.entities.jobs.list_scheduled(true);
+        self.own_entities();
+        if self.has_events() {
+            self.deliver();
+            if self.systems.id != world {
+                return;
+            }
+        }
         self.run(root);
         if self.systems.id == world {
+            self.messages.clocks.end_update();
             if self.systems.watcher.is_some() {
                 self.notify_watcher(Moment::Ended);
             }
@@ -321,29 +350,44 @@ impl World {
         if flags.has(Flags::EXECUTING) {
             return self.systems.fail(id, SystemFault::IsExecuting);
         }
+        if flags.has(Flags::DONE) {
+            return;
+        }
         if !flags.has(Flags::ENABLED) || !self.has_requirements(id) {
             return self.stop(id);
         }
         if flags.has(Flags::HAS_ERRORS) {
             self.systems.begin_logged_run(id);
         }
-        if !flags.has(Flags::STARTED) {
-            if let Some(slot) = self.systems.slot_mut(id) {
-                slot.flags.set(Flags::STARTED, true);
-            }
-            let started = self.call_system(id, |system, world| system.start(world));
-            if self.finish_removal(id) || !started {
-                return;
-            }
+        // The conditions of a group are tested before each of its steps.
+        let has_conditions = flags.has(Flags::CONDITIONS);
+        let is_conditional_group = has_conditions && flags.has(Flags::GROUP);
+        if has_conditions && !is_conditional_group && !self.conditions_hold(id) {
+            return self.stop(id);
+        }
+        if !flags.has(Flags::STARTED) && !is_conditional_group && !self.start(id) {
+            return;
         }
         if flags.has(Flags::GROUP) {
             self.run_group(id);
         } else if flags.has(Flags::POINT) {
+            let world = self.systems.id;
             self.run_point(id);
-            self.after_system(id);
+            if self.systems.id == world {
+                self.after_system(id);
+            }
         } else {
             self.run_ready(id);
         }
+    }
+
+    /// Starts a system. Returns whether it can run: it was not removed, and its callback did not fail.
+    fn start(&mut self, id: SystemId) -> bool {
+        if let Some(slot) = self.systems.slot_mut(id) {
+            slot.flags.set(Flags::STARTED, true);
+        }
+        let started = self.call_system(id, |system, world| system.start(world));
+        !self.finish_removal(id) && started
     }
 
     /// Tests whether the requirements of a system are met.
@@ -361,6 +405,22 @@ impl World {
     /// Updates a function system or a struct system whose requirements are met.
     #[inline]
     fn run_ready(&mut self, id: SystemId) {
+        self.execute(id, |system, world, since| system.update(world, since));
+    }
+
+    /// Ends the update of a system whose commands need the system table.
+    #[cold]
+    pub(super) fn finish_system(&mut self, id: SystemId) {
+        self.execute(id, |system, world, _| system.finish(world));
+    }
+
+    /// Calls a function with a system that is moved out of its slot, and the version of its last run.
+    #[inline(always)]
+    pub(super) fn execute(
+        &mut self,
+        id: SystemId,
+        function: impl FnOnce(&mut dyn ErasedSystem, &mut Self, Version) -> Outcome,
+    ) {
         let started = if self.systems.profiles { Some(Instant::now()) } else { None };
         self.sync_last_runs();
         let Some(slot) = self.systems.slots.get_mut(id.index() as usize) else { return };
@@ -375,11 +435,11 @@ impl World {
         }
         self.raise_version();
         let (world, floors) = (self.systems.id, self.time.raise_floor());
-        let outcome = catch_unwind(AssertUnwindSafe(|| system.update(self, since)));
+        let outcome = catch_unwind(AssertUnwindSafe(|| function(&mut *system, self, since)));
         if self.systems.id != world {
             return self.report_replaced_world(system);
         }
-        self.resume(outer, outer_since, entities);
+        self.resume_outer(outer, outer_since, entities);
         self.time.unwind_to_floor(floors);
         let version = self.entities.storage.version;
         match self.systems.slot_mut(id) {
@@ -427,6 +487,13 @@ impl World {
     #[inline]
     fn after_system(&mut self, id: SystemId) {
         self.start_jobs(id);
+        if self.has_events() {
+            let world = self.systems.id;
+            self.deliver();
+            if self.systems.id != world {
+                return;
+            }
+        }
         if self.systems.watcher.is_some() {
             self.notify_after(id);
         }
@@ -463,20 +530,24 @@ impl World {
         if self.skips_idle_turn(id) {
             return;
         }
+        if self.systems.startup == Some(id) {
+            return self.run_startup(id);
+        }
         let started = self.systems.profiles.then(Instant::now);
         let world = self.systems.id;
         let Some(slot) = self.systems.slot_mut(id) else { return };
         let Some(children) = slot.record.as_mut().map(|record| &mut record.children) else {
             return;
         };
-        let (Some(sorted), has_rate) = (children.sorted.take(), children.rate.is_some()) else {
-            return;
-        };
+        let has_rate = children.rate.is_some();
+        // The callback of a group takes the list itself.
+        let has_callbacks = slot.system.is_some();
+        let sorted = if has_callbacks { None } else { children.sorted.take() };
         slot.flags.set(Flags::EXECUTING, true);
         if has_rate {
-            self.run_at_rate(id, &sorted);
+            self.run_at_rate(id, sorted.as_deref());
         } else {
-            self.run_children(&sorted);
+            self.run_step(id, sorted.as_deref());
         }
         if self.systems.id != world {
             return;
@@ -485,8 +556,12 @@ impl World {
         // The group may have been removed or sorted during the update.
         if let Some(slot) = self.systems.slot_mut(id) {
             slot.flags.set(Flags::EXECUTING, false);
-            slot.last_run = version;
-            if let Some(record) = &mut slot.record {
+            // The conditions of a group compare with its last step, not with its last turn.
+            let has_stepped = !has_rate && slot.flags.has(Flags::STARTED);
+            if !slot.flags.has(Flags::CONDITIONS) || has_stepped {
+                slot.last_run = version;
+            }
+            if let (Some(record), Some(sorted)) = (&mut slot.record, sorted) {
                 record.children.sorted.get_or_insert(sorted);
             }
         }
@@ -495,11 +570,95 @@ impl World {
         }
     }
 
+    /// Runs one step of a group, if its conditions hold. `sorted` is `None` if the group has callbacks.
+    #[inline]
+    fn run_step(&mut self, id: SystemId, sorted: Option<&[SystemId]>) {
+        let flags =
+            self.systems.slots.get(id.index() as usize).map_or(Flags::NONE, |slot| slot.flags);
+        if flags.has(Flags::CONDITIONS) && !self.begin_conditional_step(id) {
+            return;
+        }
+        if flags.has(Flags::STATES) {
+            let world = self.systems.id;
+            self.apply_state_requests(id);
+            if self.systems.id != world {
+                return;
+            }
+        }
+        match sorted {
+            Some(sorted) => self.run_children(sorted),
+            None => self.run_callback_of_group(id),
+        }
+    }
+
+    /// Tests the conditions of a group before a step, and starts or stops the group. Returns whether the step takes place.
+    #[inline(never)]
+    fn begin_conditional_step(&mut self, id: SystemId) -> bool {
+        self.sync_last_runs();
+        if !self.conditions_hold(id) {
+            self.stop(id);
+            return false;
+        }
+        let has_started = self.systems.slot(id).map(|slot| slot.flags.has(Flags::STARTED));
+        has_started.is_some_and(|has_started| has_started || self.start(id))
+    }
+
+    #[inline(never)]
+    fn run_callback_of_group(&mut self, id: SystemId) {
+        let since = self.systems.slot(id).map_or(Version::NEVER, |slot| slot.last_run);
+        let world = self.systems.id;
+        self.call_system(id, |system, world| system.update(world, since));
+        if self.systems.id == world && self.has_events() {
+            self.deliver();
+        }
+    }
+
+    /// Updates the systems of the group whose [`on_update`](crate::SystemGroup::on_update) is being called, once.
+    ///
+    /// # Panics
+    ///
+    /// Panics with A0221 outside of `on_update` of a group.
+    ///
+    /// # Examples
+    ///
+    /// See [`SystemGroup`](crate::SystemGroup).
+    #[track_caller]
+    pub fn update_members(&mut self) {
+        let executing = self.systems.executing;
+        let world = self.systems.id;
+        let Some((id, sorted)) = executing.and_then(|id| {
+            let slot = self.systems.slot_mut(id)?;
+            let is_callback = slot.flags.has(Flags::GROUP) && slot.flags.has(Flags::EXECUTING);
+            let sorted = slot.record.as_mut()?.children.sorted.take();
+            is_callback.then_some((id, sorted?))
+        }) else {
+            panic!(
+                "A0221: `update_members` was called outside of a group; call it in `on_update` of a `SystemGroup`, and use \
+                 `update_system` elsewhere"
+            );
+        };
+        self.run_children(&sorted);
+        if self.systems.id == world
+            && let Some(record) = self.systems.record_mut(id)
+        {
+            record.children.sorted.get_or_insert(sorted);
+        }
+    }
+
     fn run_children(&mut self, sorted: &[SystemId]) {
         let world = self.systems.id;
         let mut rest = sorted;
         loop {
             rest = &rest[self.run_fast_path(rest)..];
+            if self.systems.id != world {
+                return;
+            }
+            if self.entities.storage.lifecycle.is_pending() {
+                self.deliver();
+                if self.systems.id != world {
+                    return;
+                }
+            }
             let [child, others @ ..] = rest else { return };
             self.run(*child);
             if self.systems.id != world {
@@ -510,7 +669,10 @@ impl World {
     }
 
     /// Updates the systems of a group. The rate manager returns the number and the times of the updates.
-    fn run_at_rate(&mut self, id: SystemId, sorted: &[SystemId]) {
+    fn run_at_rate(&mut self, id: SystemId, sorted: Option<&[SystemId]>) {
+        if self.time.stands_still() && !self.runs_while_paused(id) {
+            return;
+        }
         let (world, time) = (self.systems.id, self.time.current());
         let maximum_delta = self.time.maximum_delta();
         let mut updates = 0;
@@ -520,15 +682,56 @@ impl World {
                 return self.systems.fail(id, SystemFault::RateTime(error));
             }
             let outer = self.enter_step(id);
-            self.run_children(sorted);
+            let outer_clock = self.enter_clock(id);
+            self.run_step(id, sorted);
             if self.systems.id != world {
                 return;
             }
+            self.messages.clocks.leave_step(outer_clock);
+            self.mark_step(id);
             self.memory.leave_group(outer);
             self.time.unwind_to(depth);
             updates += 1;
             if self.has_stopped_on_error(id) {
                 return;
+            }
+        }
+    }
+
+    /// Counts a step of a group with a rate, for the lifetime of messages. Returns the clock of the enclosing group.
+    fn enter_clock(&mut self, id: SystemId) -> ClockId {
+        let clocks = &mut self.messages.clocks;
+        match self.systems.record_mut(id) {
+            Some(record) => {
+                let clock = *record.children.clock.get_or_insert_with(|| clocks.add());
+                clocks.enter_step(clock)
+            }
+            None => clocks.current(),
+        }
+    }
+
+    /// Records the version of a step of a group with conditions, so that the conditions of its next step see later changes only.
+    #[inline]
+    fn mark_step(&mut self, id: SystemId) {
+        let version = self.entities.storage.version;
+        if let Some(slot) = self.systems.slot_mut(id)
+            && slot.flags.has(Flags::CONDITIONS)
+            && slot.flags.has(Flags::STARTED)
+        {
+            slot.last_run = version;
+        }
+    }
+
+    /// Tests whether the rate manager of a group updates the group while the world is paused.
+    #[cold]
+    fn runs_while_paused(&mut self, id: SystemId) -> bool {
+        let rate = self.systems.record(id).and_then(|record| record.children.rate.as_ref());
+        let Some(rate) = rate else { return true };
+        match catch_unwind(AssertUnwindSafe(|| rate.runs_while_paused())) {
+            Ok(runs) => runs,
+            Err(payload) => {
+                self.report_outcome(id, Err(payload));
+                false
             }
         }
     }

@@ -1,4 +1,4 @@
-//! A thread-local stack of the worlds that this thread is updating.
+//! A thread-local stack of the worlds that this thread is updating, or whose events it delivers later.
 //!
 //! A world records that it is being updated, and which system is executing. A system with `&mut World` can swap its world for
 //! another one and keep its own. Then the update is abandoned, and the records of the world are stale. The stack shows whether they
@@ -71,7 +71,47 @@ impl Drop for UpdateGuard {
     }
 }
 
+/// Tests whether this thread is updating a world, or delivers its events later.
+fn is_active(world: u64) -> bool {
+    ACTIVE_WORLDS.with_borrow(|worlds| worlds.contains(world))
+}
+
+/// Ends a call that delivers events at its end, also after a panic.
+struct HoldGuard<'w> {
+    world: &'w mut World,
+    id: u64,
+}
+
+impl Drop for HoldGuard<'_> {
+    fn drop(&mut self) {
+        // The call may have exchanged the world for another one, which it does not hold.
+        if self.world.systems.id == self.id {
+            let holds = &mut self.world.observers.holds;
+            *holds = holds.saturating_sub(1);
+        }
+    }
+}
+
 impl World {
+    /// Calls a function, during which changes of the world deliver no events.
+    pub(crate) fn while_held<R>(&mut self, function: impl FnOnce(&mut Self) -> R) -> R {
+        // The world counts as active from here on, so that an abandoned update would no longer be noticed.
+        self.reset_abandoned_update();
+        self.reset_abandoned_holds();
+        let id = self.systems.id;
+        let _guard = UpdateGuard::begin(id);
+        self.observers.holds += 1;
+        let hold = HoldGuard { world: self, id };
+        function(hold.world)
+    }
+
+    /// Releases a world that a call held when another world was swapped in its place. The call could not release it.
+    pub(crate) fn reset_abandoned_holds(&mut self) {
+        if self.observers.holds > 0 && !is_active(self.systems.id) {
+            self.observers.abandon_delivery();
+        }
+    }
+
     /// Resets the records of an update that was abandoned, because another world was swapped in its place.
     #[inline]
     pub(crate) fn reset_abandoned_update(&mut self) {
@@ -82,13 +122,13 @@ impl World {
 
     #[cold]
     fn reset_if_abandoned(&mut self) {
-        let world = self.systems.id;
-        if ACTIVE_WORLDS.with_borrow(|turns| turns.contains(world)) {
+        if is_active(self.systems.id) {
             return;
         }
         self.systems.is_updating = false;
         self.systems.executing = None;
         self.systems.since = Version::NEVER;
+        self.observers.abandon_delivery();
         self.time.forget_floors(self.systems.time_depth);
         self.entities.jobs.list_scheduled(false);
         // The system that executed at that time no longer exists.
@@ -118,8 +158,9 @@ impl World {
         let _guard = UpdateGuard::begin(world);
         self.collect_jobs(outer);
         let listed = self.entities.jobs.list_scheduled(true);
-        let mut since = Version::NEVER;
+        let (mut since, mut was_executing) = (Version::NEVER, false);
         if let Some(slot) = self.systems.slot_mut(id) {
+            was_executing = slot.flags.has(Flags::EXECUTING);
             slot.flags.set(Flags::EXECUTING, true);
             since = slot.last_run;
         }
@@ -128,12 +169,12 @@ impl World {
         let floors = self.time.raise_floor();
         let result = catch_unwind(AssertUnwindSafe(|| function(self)));
         if self.systems.id == world {
-            self.resume(outer, outer_since, entities);
+            self.resume_outer(outer, outer_since, entities);
             self.time.unwind_to_floor(floors);
             self.collect_jobs(Some(id));
             self.entities.jobs.list_scheduled(listed);
             if let Some(slot) = self.systems.slot_mut(id) {
-                slot.flags.set(Flags::EXECUTING, false);
+                slot.flags.set(Flags::EXECUTING, was_executing);
             }
         }
         result.map_err(|payload| {

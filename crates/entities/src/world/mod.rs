@@ -1,7 +1,17 @@
 //! Worlds, their settings, their clocks and their update memory.
 
+mod changes;
+mod commands;
+mod hierarchy;
+mod messages;
 mod non_send;
+mod observers;
+mod removed;
 mod resources;
+mod sets;
+mod singletons;
+mod state;
+mod states;
 mod systems;
 mod thread_bound;
 mod transaction;
@@ -10,22 +20,33 @@ use std::cell::OnceCell;
 use std::fmt;
 use std::num::NonZero;
 use std::ops::{Deref, DerefMut};
+use std::panic::Location;
 
 use ancho_collections::{Allocator, RewindableAllocator};
 use ancho_jobs::JobPool;
 pub(crate) use non_send::NonSendValues;
 pub use non_send::{NonSend, NonSendMut};
-pub use resources::Resource;
+pub use observers::EventType;
+pub(crate) use observers::{
+    CurrentEvents, DeclaredEvents, Interest, ObserverEntry, Observers, QueuedBatch,
+};
+pub(crate) use removed::RemovedQueue;
 use resources::Resources;
+pub(crate) use resources::{BorrowedResource, Slot as ResourceSlot};
+pub use resources::{Resource, ResourceKind};
+pub(crate) use sets::SetRecord;
+pub(crate) use state::RateStates;
+pub(crate) use states::{ErasedState, Phase, StateSlot};
 pub(crate) use systems::{
-    Children, ErasedSystem, Flags, Outcome, Profile, Record, SystemSlot, Systems, no_such,
+    Children, ErasedCondition, ErasedSystem, Flags, Outcome, PluginRecord, Profile, Record,
+    SystemSlot, Systems, no_such,
 };
 pub use systems::{Moment, SystemKind};
 pub use transaction::ExclusiveEntityTransaction;
 
 use crate::commands::{CommandError, EntityCommandBuffer, PlaybackReport};
-use crate::error::EntityError;
 use crate::manager::EntityManager;
+use crate::messages::Messages;
 use crate::storage::{ChunkArena, StorageSettings};
 use crate::time::{Time, TimeError, TimeStack};
 
@@ -83,9 +104,11 @@ pub struct World {
     pub(crate) entities: EntityManager,
     pub(crate) systems: Systems,
     pub(crate) resources: Resources,
+    pub(crate) messages: Messages,
     pub(crate) non_send: NonSendValues,
     pub(crate) time: TimeStack,
     pub(crate) memory: UpdateMemory,
+    pub(crate) observers: Observers,
 }
 
 impl World {
@@ -126,9 +149,21 @@ impl World {
     /// Creates a world with the given entities, without systems and resources.
     fn with_entities(name: String, settings: WorldSettings, entities: EntityManager) -> Self {
         let (systems, resources) = (Systems::new(), Resources::default());
-        let non_send = NonSendValues::default();
+        let (messages, non_send) = (Messages::default(), NonSendValues::default());
         let (time, memory) = (TimeStack::new(), UpdateMemory::default());
-        Self { name, settings, entities, systems, resources, non_send, time, memory }
+        let observers = Observers::default();
+        Self {
+            name,
+            settings,
+            entities,
+            systems,
+            resources,
+            messages,
+            non_send,
+            time,
+            memory,
+            observers,
+        }
     }
 
     /// Returns the name of the world, which messages and tools show.
@@ -141,82 +176,9 @@ impl World {
         &self.settings
     }
 
-    /// Creates a second world with the same entities. The two worlds share memory until one of them writes to it. The fork has no
-    /// systems and no resources, and its time starts at zero.
-    ///
-    /// The cost is linear in the number of chunks, and the first write to a chunk copies the chunk. Use forks for snapshots and
-    /// undo. [`restore`](Self::restore) rolls back to a fork.
-    ///
-    /// Until a chunk is copied, changes of components with interior mutability, such as atomics, are visible in both worlds.
-    ///
-    /// [Caches](crate::EntityManager::take_cache), such as the cache of the transforms, are shared too. The code that owns a cache
-    /// copies it before its next write.
-    ///
-    /// Chunks with [managed](crate::ManagedComponent) components are copied immediately, because such components belong to one
-    /// thread. [Chunk components](crate::PerChunk) are copied immediately, too.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if a component can neither be copied nor cloned, or there is not enough memory for the immediate copies.
-    /// In these cases, and if a clone panics, the world is unchanged.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use ancho_entities::{Component, World};
-    ///
-    /// #[derive(Component, Clone, Copy, Debug, PartialEq)]
-    /// struct Health(u32);
-    ///
-    /// let mut world = World::new("Simulation");
-    /// let orc = world.spawn(Health(20));
-    /// let before = world.fork().unwrap();
-    /// world.get_mut::<Health>(orc).unwrap().0 = 0;
-    /// assert_eq!(before.get(orc), Ok(&Health(20)));
-    /// ```
-    #[doc(alias = "snapshot")]
-    pub fn fork(&mut self) -> Result<Self, EntityError> {
-        let entities = self.entities.fork()?;
-        Ok(self.with_copied_entities(entities))
-    }
-
-    /// Creates a second world with the same entities, which shares no memory with this one. It has no systems and no resources, and
-    /// its time starts at zero.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if a component can neither be copied nor cloned, or there is not enough memory.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use ancho_entities::{Component, World};
-    ///
-    /// #[derive(Component, Clone, Debug, PartialEq)]
-    /// struct Health(u32);
-    ///
-    /// let mut world = World::new("Simulation");
-    /// let orc = world.spawn(Health(20));
-    /// let mut copy = world.duplicate()?;
-    /// copy.get_mut::<Health>(orc)?.0 = 0;
-    /// assert_eq!((world.get(orc)?, copy.get(orc)?), (&Health(20), &Health(0)));
-    /// # Ok::<(), ancho_entities::EntityError>(())
-    /// ```
-    pub fn duplicate(&mut self) -> Result<Self, EntityError> {
-        let entities = self.entities.duplicate()?;
-        Ok(self.with_copied_entities(entities))
-    }
-
-    fn with_copied_entities(&mut self, mut entities: EntityManager) -> Self {
-        if let Some(last_runs) = self.last_runs() {
-            entities.last_runs = Some(last_runs);
-        }
-        Self::with_entities(self.name.clone(), self.settings.clone(), entities)
-    }
-
     /// Applies the commands of a buffer, in the order in which they were recorded, and names the world in errors.
     ///
-    /// See [`EntityManager::play`].
+    /// See [`EntityManager::play`]. Commands that need the world, such as `insert_resource` and `run`, are applied too.
     ///
     /// # Errors
     ///
@@ -245,7 +207,12 @@ impl World {
         &mut self,
         buffer: &mut EntityCommandBuffer,
     ) -> Result<PlaybackReport, CommandError> {
-        let played = self.entities.play(buffer);
+        let (world, caller) = (self.systems.id, Location::caller());
+        // Commands that call functions of the world do not deliver in between.
+        let played = self.while_held(|world| buffer.play_in(world, caller));
+        if self.systems.id == world {
+            self.deliver_outside();
+        }
         played.map_err(|error| error.played_by(&format!("world `{}`", self.name)))
     }
 
@@ -422,6 +389,72 @@ impl World {
     /// ```
     pub fn set_maximum_delta(&mut self, seconds: f64) -> Result<(), TimeError> {
         self.time.set_maximum_delta(seconds)
+    }
+
+    /// Returns the time scale. The default is 1. See [`set_time_scale`](Self::set_time_scale).
+    pub fn time_scale(&self) -> f64 {
+        self.time.scale()
+    }
+
+    /// Sets the factor by which the durations of updates are multiplied, from the next update on. Use it for slow motion and fast
+    /// forward.
+    ///
+    /// The product is limited by the [maximum](Self::set_maximum_delta). [`Time::unscaled_delta`] returns the duration without the
+    /// scale. The scale is state: forks have it, and it is rolled back.
+    ///
+    /// # Errors
+    ///
+    /// Returns A0120 if `scale` is negative, infinite or NaN.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::World;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.set_time_scale(0.25)?;
+    /// world.update(1.0);
+    /// assert_eq!(world.time().elapsed(), 0.25);
+    /// assert!(world.set_time_scale(-1.0).is_err());
+    /// # Ok::<(), ancho_entities::TimeError>(())
+    /// ```
+    #[doc(alias = "set_relative_speed")]
+    #[doc(alias = "timeScale")]
+    pub fn set_time_scale(&mut self, scale: f64) -> Result<(), TimeError> {
+        self.time.set_scale(scale)
+    }
+
+    /// Pauses the time from the next update on. Systems still run, with a [`delta`](Time::delta) of zero.
+    ///
+    /// Groups with a rate, such as [`FixedStep`](crate::FixedStep), make no steps, and do not catch up afterwards. The exception is
+    /// [`VariableRate`](crate::VariableRate), which uses the wall clock. A pause is state: forks are paused too, and it is rolled
+    /// back.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::World;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.pause();
+    /// world.update(0.5);
+    /// assert_eq!((world.time().elapsed(), world.time().frame()), (0.0, 1));
+    /// world.resume();
+    /// world.update(0.5);
+    /// assert_eq!(world.time().elapsed(), 0.5);
+    /// ```
+    pub fn pause(&mut self) {
+        self.time.set_paused(true);
+    }
+
+    /// Ends a [pause](Self::pause), from the next update on.
+    pub fn resume(&mut self) {
+        self.time.set_paused(false);
+    }
+
+    /// Tests whether the time is [paused](Self::pause) in the next update.
+    pub fn is_paused(&self) -> bool {
+        self.time.is_paused()
     }
 }
 

@@ -25,10 +25,11 @@ use crate::schedule::SystemFault;
 /// ```
 /// use std::rc::Rc;
 ///
-/// use ancho_entities::{NonSend, ResMut, World};
+/// use ancho_entities::{NonSend, ResMut, Resource, World};
 ///
 /// struct Window(Rc<str>);
 ///
+/// #[derive(Resource, Clone)]
 /// struct Title(String);
 ///
 /// fn show(window: NonSend<Window>, mut title: ResMut<Title>) {

@@ -2,6 +2,7 @@
 
 use std::any::{Any, TypeId};
 use std::fmt;
+use std::panic::Location;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -10,8 +11,11 @@ use ancho_collections::FixedState;
 use ancho_jobs::JobHandle;
 use hashbrown::HashMap;
 
-use super::{TwoUpdates, World};
+use super::sets::SystemSets;
+use super::states::StateTable;
+use super::{RateStates, TwoUpdates, World};
 use crate::manager::EntityManager;
+use crate::messages::ClockId;
 use crate::schedule::{
     AccessedData, ErrorLog, LatencyAccess, Points, RateManager, Requirements, SystemAccess,
     SystemError, SystemFault, SystemId, SystemTarget, UpdateError,
@@ -41,6 +45,8 @@ pub(crate) struct Systems {
     /// The innermost system that is executing.
     pub(crate) executing: Option<SystemId>,
     pub(crate) is_updating: bool,
+    /// Set while the slots are moved out of the world, because systems run that cannot reach them.
+    pub(crate) is_on_fast_path: bool,
     /// The number of pushed times at the beginning of the update.
     pub(crate) time_depth: usize,
     pub(crate) is_dropping: bool,
@@ -62,10 +68,40 @@ pub(crate) struct Systems {
     pub(crate) jobs: Vec<(JobHandle, SystemId)>,
     /// The names of removed systems whose jobs are still in `jobs`.
     pub(crate) removed: Vec<(SystemId, Arc<str>)>,
+    /// The states of rate managers in a fork, for groups that may be added to it.
+    pub(crate) captured_rates: RateStates,
     /// The function that observes the world after each system.
     pub(crate) watcher: Option<Watcher>,
     /// The number of errors that were passed to the watcher.
     pub(crate) seen_errors: usize,
+    /// The name of the condition that is being tested, for the report of its panic.
+    pub(crate) tested: Option<&'static str>,
+    /// The system whose conditions are being tested, or were tested last.
+    pub(crate) guarded: Option<SystemId>,
+    /// The one-shot systems that were run as functions, by the type of the function.
+    pub(crate) one_shots: HashMap<TypeId, SystemId, FixedState>,
+    /// The runs of one-shot systems that wait until an earlier run of the same system returns.
+    pub(crate) deferred_runs: Vec<(SystemId, DeferredRun)>,
+    /// The one-shot systems whose deferred runs are being made.
+    pub(crate) deferring: Vec<SystemId>,
+    /// The plugins, in the order in which they were added.
+    pub(crate) plugins: Vec<PluginRecord>,
+    /// The group `Startup`, if it exists.
+    pub(crate) startup: Option<SystemId>,
+    /// The states, and the systems that run when they change.
+    pub(crate) states: StateTable,
+    /// The configured sets of systems.
+    pub(crate) sets: SystemSets,
+}
+
+/// A run of a one-shot system that was deferred.
+pub(crate) type DeferredRun = Box<dyn FnOnce(&mut World) + Send>;
+
+/// A plugin that was added.
+pub(crate) struct PluginRecord {
+    pub(crate) type_id: TypeId,
+    /// The place of the call that added it.
+    pub(crate) location: &'static Location<'static>,
 }
 
 /// The function that receives the errors of updates.
@@ -134,6 +170,11 @@ pub(crate) trait ErasedSystem: Send {
     /// Updates the system. `since` is the version of its last run.
     fn update(&mut self, world: &mut World, since: Version) -> Outcome;
 
+    /// Ends an update that returned [`SystemFault::Unfinished`].
+    fn finish(&mut self, _world: &mut World) -> Outcome {
+        Ok(())
+    }
+
     fn stop(&mut self, _world: &mut World) -> Outcome {
         Ok(())
     }
@@ -167,6 +208,21 @@ pub(crate) trait ErasedSystem: Send {
     }
 }
 
+/// A run condition with an erased type.
+pub(crate) trait ErasedCondition: Send {
+    /// Creates the state of the parameters, for the system with this name.
+    fn declare(&mut self, world: &mut World, system: &str) -> Result<(), SystemError>;
+
+    /// Tests the condition. `since` is the version of the last run of the guarded system.
+    fn test(&mut self, world: &mut World, since: Version) -> Result<bool, Box<SystemFault>>;
+
+    /// Returns a copy without the state of the parameters, for another system.
+    fn copy(&self) -> Box<dyn ErasedCondition>;
+
+    /// Tests whether the condition reads the system table.
+    fn reaches_systems(&self) -> bool;
+}
+
 /// The state of a system, as bit flags.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Flags(u16);
@@ -195,11 +251,18 @@ impl Flags {
     pub(crate) const HAS_ERRORS: Self = Self(512);
     /// The system is disabled after its first error.
     pub(crate) const STOPS_ON_ERROR: Self = Self(1024);
+    /// The system has run conditions.
+    pub(crate) const CONDITIONS: Self = Self(2048);
+    /// The system is in the group `Startup`, and has run. Set for the group itself if all of its systems have run.
+    pub(crate) const DONE: Self = Self(4096);
+
+    /// The system is a group at whose steps states change.
+    pub(crate) const STATES: Self = Self(8192);
 
     /// The values of the [`TESTED`](Self::TESTED) flags for a function or struct that can run without further tests.
     pub(crate) const READY: Self = Self(1 | 2);
     /// The flags that decide whether a system can run without further tests.
-    pub(crate) const TESTED: Self = Self(1 | 2 | 4 | 8 | 16 | 32 | 64 | 512);
+    pub(crate) const TESTED: Self = Self(1 | 2 | 4 | 8 | 16 | 32 | 64 | 512 | 2048 | 4096 | 8192);
 
     #[inline(always)]
     pub(crate) const fn has(self, flag: Self) -> bool {
@@ -216,6 +279,14 @@ impl Flags {
     pub(crate) const fn is_ready_for_fast_path(self) -> bool {
         self.0 & (Self::TESTED.0 | Self::SYSTEMS_UNREACHABLE.0)
             == Self::READY.0 | Self::SYSTEMS_UNREACHABLE.0
+    }
+
+    /// Tests whether the system is a function whose conditions decide whether it runs on the fast path. Functions have no callbacks
+    /// that start and stop them, so it may have stopped.
+    #[inline(always)]
+    pub(crate) const fn is_conditional_for_fast_path(self) -> bool {
+        let tested = (Self::TESTED.0 | Self::SYSTEMS_UNREACHABLE.0) & !Self::STARTED.0;
+        self.0 & tested == Self::ENABLED.0 | Self::SYSTEMS_UNREACHABLE.0 | Self::CONDITIONS.0
     }
 
     /// Tests whether the system is a point that can run without further tests.
@@ -254,6 +325,14 @@ pub(crate) struct Record {
     pub(crate) before: Vec<SystemTarget>,
     pub(crate) after: Vec<SystemTarget>,
     pub(crate) requirements: Requirements,
+    /// The run conditions: first those of the sets, then those of the system.
+    pub(crate) conditions: Vec<Box<dyn ErasedCondition>>,
+    /// The number of conditions of sets.
+    pub(crate) set_conditions: usize,
+    /// The sets of the system, in the order in which they were named.
+    pub(crate) sets: Box<[TypeId]>,
+    /// The previous system of a chain. It is in `after`, too.
+    pub(crate) chained_after: Option<SystemId>,
     /// The index of the command point, if the system is one.
     pub(crate) point: Option<u32>,
     /// The members, if the system is a group.
@@ -272,6 +351,7 @@ impl Record {
             SystemTarget::Type(ty, _) => self.type_id == *ty,
             SystemTarget::System(other) => id == *other,
             SystemTarget::Name(name) => *self.name == **name,
+            SystemTarget::Set(set, _) => self.sets.contains(set),
         }
     }
 }
@@ -291,6 +371,8 @@ pub(crate) struct Children {
     /// Set if all members were points when they were last sorted.
     pub(crate) only_points: bool,
     pub(crate) rate: Option<Box<dyn RateManager>>,
+    /// The clock that counts the steps of the group, if the group has a rate and has made a step, or a member reads messages.
+    pub(crate) clock: Option<ClockId>,
     /// Set if the rate was set during the current turn. It is used from the next turn on.
     pub(crate) rate_is_new: bool,
     /// The memory for two updates of the group, if the group has a rate.
@@ -307,6 +389,7 @@ impl Default for Children {
             for_latency: None,
             only_points: true,
             rate: None,
+            clock: None,
             rate_is_new: false,
             memory: None,
         }
@@ -384,12 +467,21 @@ impl Systems {
                     return Some(id);
                 }
             }
-            SystemTarget::Name(_) => {}
+            SystemTarget::Name(_) | SystemTarget::Set(..) => {}
         }
         let is_named_by =
             |id: &SystemId| self.record(*id).is_some_and(|record| record.is_named_by(*id, target));
         let created = |id: &SystemId| self.record(*id).map(|record| record.created);
         self.ids().filter(is_named_by).min_by_key(created)
+    }
+
+    /// Returns all systems that a target names, in the order in which they were added.
+    pub(crate) fn all_named(&self, target: &SystemTarget) -> Vec<SystemId> {
+        let is_named_by =
+            |id: &SystemId| self.record(*id).is_some_and(|record| record.is_named_by(*id, target));
+        let mut all: Vec<_> = self.ids().filter(is_named_by).collect();
+        all.sort_by_key(|&id| self.record(id).map(|record| record.created));
+        all
     }
 
     /// Enables or disables all systems that a target names. Returns whether there are any.
@@ -469,6 +561,12 @@ impl Systems {
     ) -> Result<(), SystemFault> {
         match before {
             Ok(()) => Err(fault),
+            Err(first) if matches!(fault, SystemFault::Unfinished) => {
+                if !matches!(first, SystemFault::Unfinished) {
+                    self.other_faults.push(first);
+                }
+                Err(fault)
+            }
             first => {
                 self.other_faults.push(fault);
                 first
@@ -480,11 +578,12 @@ impl Systems {
     #[cold]
     pub(crate) fn fail(&mut self, id: SystemId, fault: SystemFault) {
         let system = self.name_of(id);
-        if self.joins_earlier_warning(&system, &fault) {
+        if self.joins_earlier_warning(&system, Some(id), &fault) {
             return;
         }
         let Some(slot) = self.slot_mut(id) else { return self.fail_as(system, fault) };
         let mut error = UpdateError::new(system, fault);
+        error.id = Some(id);
         slot.flags.set(Flags::HAS_ERRORS, true);
         if let Some(record) = &mut slot.record {
             record.errors.get_or_insert_default().count(&mut error);
@@ -498,7 +597,7 @@ impl Systems {
     /// Records a fault of a world, or of a system that is not in its slot any more.
     #[cold]
     pub(crate) fn fail_as(&mut self, name: Arc<str>, fault: SystemFault) {
-        if self.joins_earlier_warning(&name, &fault) {
+        if self.joins_earlier_warning(&name, None, &fault) {
             return;
         }
         let mut error = UpdateError::new(name, fault);
@@ -507,9 +606,16 @@ impl Systems {
     }
 
     /// Adds skipped commands to an earlier warning of the same system in this update, so that a system has one such warning.
-    fn joins_earlier_warning(&mut self, system: &str, fault: &SystemFault) -> bool {
+    /// Systems with the same name have different ids.
+    fn joins_earlier_warning(
+        &mut self,
+        system: &str,
+        id: Option<SystemId>,
+        fault: &SystemFault,
+    ) -> bool {
         let SystemFault::SkippedCommands { count, .. } = fault else { return false };
-        let same = self.errors.iter_mut().filter(|error| *error.system == *system);
+        let is_same = |error: &&mut UpdateError| error.id == id && *error.system == *system;
+        let same = self.errors.iter_mut().filter(is_same);
         for earlier in same {
             if let SystemFault::SkippedCommands { count: before, .. } = &mut earlier.fault {
                 *before += count;

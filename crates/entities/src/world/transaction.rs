@@ -87,6 +87,7 @@ impl ExclusiveEntityTransaction {
 
     /// Returns the scheduler of the world, which runs the jobs. Use it to [flush](JobScheduler::flush) jobs, and to read their
     /// state.
+    #[track_caller]
     pub fn jobs(&self) -> &JobScheduler {
         self.world.jobs()
     }
@@ -295,6 +296,7 @@ impl ExclusiveEntityTransaction {
             unreachable!("all jobs that had the entities are completed");
         };
         failures.extend(world.reattach(entities));
+        world.deliver_outside();
         match failures.into_iter().next() {
             None => Ok(world),
             Some(error) => Err(Rejected { value: Box::new(world), error }),

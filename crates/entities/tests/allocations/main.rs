@@ -14,6 +14,8 @@ pub(crate) const WARM_UP: usize = if cfg!(debug_assertions) { 100 } else { 300 }
 
 mod commands;
 mod jobs;
+mod observers;
+mod readers;
 mod soak;
 mod systems;
 
@@ -22,6 +24,8 @@ fn steady_states_allocate_nothing() {
     counting_allocator::exclude_test_runner();
     commands::frames_of_commands_allocate_nothing_but_what_values_are_made_of();
     jobs::frames_of_jobs_over_entities_allocate_nothing();
+    observers::deliveries_allocate_nothing();
+    readers::frames_of_jobs_that_are_never_completed_allocate_nothing();
     systems::a_frame_allocates_nothing();
     soak::many_frames_allocate_nothing_and_failures_leave_nothing_behind();
 }

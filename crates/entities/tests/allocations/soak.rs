@@ -4,8 +4,9 @@ use std::sync::atomic::Ordering;
 
 use ancho_entities::{
     Changed, Commands, CommandsAt, Component, EndSimulation, Entity, FixedStep, Initialization,
-    IntoSystem, Local, Lookup, ParamSet, Presentation, Query, QueryDescriptor, Res, ResMut, Single,
-    System, SystemGroup, SystemId, SystemResult, Time, With, World, WorldSettings,
+    IntoSystem, Local, Lookup, ParamSet, Presentation, Query, QueryDescriptor, Res, ResMut,
+    Resource, Single, System, SystemGroup, SystemId, SystemResult, Time, With, World,
+    WorldSettings,
 };
 use ancho_jobs::JobPool;
 
@@ -24,12 +25,15 @@ struct Brief(u32);
 #[derive(Component, Clone, Copy)]
 struct Score(u64);
 
-#[derive(Component, Clone, Copy)]
+#[derive(Resource, Component, Clone, Copy)]
+#[resource(local)]
 struct Never;
 
+#[derive(Resource, Clone)]
 struct Gravity(f32);
 
-#[derive(Default)]
+#[derive(Resource, Default)]
+#[resource(local)]
 struct Counts {
     frames: u64,
     changed: usize,

@@ -269,7 +269,7 @@ fn later_targets_of_a_run_are_refused_as_well() {
 }
 
 /// Returns whether the fault is a missing entity, as far as a check before playback can tell.
-fn is_missing(fault: CommandFault) -> bool {
+fn is_missing(fault: &CommandFault) -> bool {
     matches!(
         fault,
         CommandFault::Entity(EntityError::NoSuchEntity { .. })
@@ -299,7 +299,7 @@ fn a_check_reports_the_same_targets_as_playback() {
                     error => Some(first_failure(error)),
                 };
                 let played = played.map(|failed| (failed.number(), failed.fault()));
-                let played = played.filter(|&(_, fault)| is_missing(fault));
+                let played = played.filter(|(_, fault)| is_missing(fault));
                 assert_eq!(checked, played, "{what}");
             }
         }
@@ -329,7 +329,7 @@ fn a_check_covers_whole_slices_and_prefabs() {
         };
         check(&[full]).unwrap_or_else(|error| panic!("{name}: {error}"));
         let said = first_failure(check(&[full, dead])).fault();
-        assert!(is_missing(said), "{name}: {said}");
+        assert!(is_missing(&said), "{name}: {said}");
         let said = check(&[full, prefab]);
         if name == "despawn_slice" {
             said.unwrap_or_else(|error| panic!("{name}: {error}"));

@@ -39,6 +39,8 @@ mod limits;
 #[cfg(feature = "derive")]
 mod managed;
 #[cfg(feature = "derive")]
+mod relationships;
+#[cfg(feature = "derive")]
 mod shared;
 #[cfg(feature = "derive")]
 mod spawn;

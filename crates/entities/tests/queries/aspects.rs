@@ -177,7 +177,7 @@ fn an_aspect_with_read_only_fields_is_read_only() {
 fn aspects_can_be_generic() {
     #[derive(Aspect)]
     #[aspect(read_only = BothView)]
-    pub(crate) struct Both<'w, T: Component + 'w, U, const N: usize>
+    pub(crate) struct Both<'w, T: Component + ancho_entities::Mutable + 'w, U, const N: usize>
     where
         U: Component + Clone,
         &'w U: Sized,

@@ -3,10 +3,12 @@
 #![forbid(unsafe_code)]
 
 use ancho_entities::{
-    AutoSystem, Bootstrap, CommandPoint, CommandsAt, Presentation, ResMut, System, SystemError,
-    SystemGroup, SystemResult, World, WorldSettings, bootstrap, system,
+    AutoSystem, Bootstrap, CommandPoint, CommandsAt, Presentation, ResMut, Resource, System,
+    SystemError, SystemGroup, SystemResult, World, WorldSettings, bootstrap, system,
 };
 
+#[derive(Resource)]
+#[resource(local)]
 struct Log(Vec<&'static str>);
 
 /// Its path sorts before that of its group.

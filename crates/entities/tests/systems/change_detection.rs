@@ -1,8 +1,8 @@
 //! Changes since a system's last run are newer than it, whatever made them.
 
 use ancho_entities::{
-    Changed, CommandsAt, EndSimulation, IntoSystem, OrderChanged, Query, Res, ResMut, System,
-    SystemResult, Version, World,
+    Changed, CommandsAt, EndSimulation, IntoSystem, OrderChanged, Query, Res, ResMut, Resource,
+    System, SystemResult, Version, World,
 };
 
 use crate::common::{A, Log, Shared, say, take, world};
@@ -191,6 +191,7 @@ fn a_system_does_not_see_its_own_changes() {
 
 #[test]
 fn changes_stay_new_for_a_system_that_did_not_run() {
+    #[derive(Resource, Clone)]
     struct Fuel;
 
     fn watch_with_fuel(changed: Query<(), Changed<A>>, _: Res<Fuel>, mut log: ResMut<Log>) {

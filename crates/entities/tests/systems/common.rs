@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use ancho_entities::{Component, ResMut, World};
+use ancho_entities::{Component, ResMut, Resource, World};
 
 pub(crate) use crate::fixtures::{A, B, Tag};
 
@@ -11,11 +11,23 @@ pub(crate) use crate::fixtures::{A, B, Tag};
 pub(crate) struct Switch(pub(crate) u32);
 
 /// The actions of systems, in order: a resource.
-#[derive(Default)]
+#[derive(Resource, Default)]
+#[resource(local)]
 pub(crate) struct Log(pub(crate) Vec<String>);
 
+/// A resource that is state.
+#[derive(Resource, Clone, Debug, PartialEq)]
+pub(crate) struct Number(pub(crate) u32);
+
+impl From<Number> for u32 {
+    fn from(number: Number) -> Self {
+        number.0
+    }
+}
+
 /// A log that is accessible from outside, even after the world is dropped.
-#[derive(Clone, Default)]
+#[derive(Resource, Clone, Default)]
+#[resource(local)]
 pub(crate) struct Shared(Arc<Mutex<Vec<String>>>);
 
 impl Shared {

@@ -3,12 +3,11 @@
 //! Versions show which chunks may have changed. Each of these chunks is compared with its slots, which are found by rows that have
 //! not moved. A chunk without slots, or with too few slots, gets new ones.
 
-use ancho_entities::{Entity, OrderChanged, Version, World};
+use ancho_entities::{Entity, Parent, Version, World};
 
 use super::order::NeedsRebuild;
 use super::rebuild::{RowData, RowSlices, chunk_traits, computed_nodes};
 use super::{ChunkTraits, Hierarchy, MatrixSource, MayDiffer, NodeChunk, Nodes, WriteFlag};
-use crate::components::PreviousParent;
 
 /// Rows whose entity or parent has changed.
 #[derive(Debug, Default)]
@@ -48,7 +47,6 @@ impl Hierarchy {
         &mut self,
         world: &World,
         since: Version,
-        is_rewritten: bool,
         changes: &mut Changes,
     ) -> Result<(), NeedsRebuild> {
         changes.pass = changes.pass.wrapping_add(1);
@@ -63,17 +61,12 @@ impl Hierarchy {
         let most = self.count / 8 + 64;
         let compare = |rows: RowSlices<'_>| {
             if changes.new_rows.len() <= most {
-                let (found, previous, traits) = chunk_traits(rows, &computed);
-                self.compare(found, previous, traits, changes);
+                let (found, parents, traits) = chunk_traits(rows, &computed);
+                self.compare(found, parents, traits, changes);
             }
         };
-        if is_rewritten {
-            let nodes = world.query_filtered::<RowData, (Nodes, MayDiffer)>();
-            nodes.since(since).for_each_chunk(compare);
-        } else {
-            let nodes = world.query_filtered::<RowData, (Nodes, OrderChanged)>();
-            nodes.since(since).for_each_chunk(compare);
-        }
+        let nodes = world.query_filtered::<RowData, (Nodes, MayDiffer)>();
+        nodes.since(since).for_each_chunk(compare);
         if changes.new_rows.len() > most {
             return Err(NeedsRebuild);
         }
@@ -87,7 +80,7 @@ impl Hierarchy {
     fn compare(
         &mut self,
         found: &[Entity],
-        previous: Option<&[PreviousParent]>,
+        parents: Option<&[Parent]>,
         traits: ChunkTraits,
         changes: &mut Changes,
     ) {
@@ -100,7 +93,7 @@ impl Hierarchy {
         self.count = self.count + found.len() - before;
         for (row, &entity) in found.iter().enumerate() {
             let slot = first + row;
-            let parent = previous.map_or(Entity::NULL, |previous| previous[row].0);
+            let parent = parents.map_or(Entity::NULL, |parents| parents[row].0);
             // Slots beyond the old length are null.
             let old = self.entities[slot];
             let is_same = old == entity

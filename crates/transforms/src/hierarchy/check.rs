@@ -22,13 +22,13 @@ impl Hierarchy {
         let computed = computed_nodes(world);
         let mut count = 0;
         world.query_filtered::<RowData, Nodes>().for_each_chunk(|rows| {
-            let (found, previous, traits) = chunk_traits(rows, &computed);
+            let (found, parents, traits) = chunk_traits(rows, &computed);
             let first = self.slot_of(found[0]).expect("all nodes have slots");
             let chunk = self.chunk_at(first).1;
             assert_eq!((chunk.first as usize, chunk.len as usize), (first, found.len()));
             assert_eq!(chunk.traits, traits);
             for (row, &entity) in found.iter().enumerate() {
-                let parent = previous.map_or(Entity::NULL, |previous| previous[row].0);
+                let parent = parents.map_or(Entity::NULL, |parents| parents[row].0);
                 assert_eq!(self.entities[first + row], entity);
                 assert_eq!(self.parent_entities[first + row], parent, "the parent of {entity}");
             }

@@ -19,12 +19,13 @@ mod rebuild;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ancho_entities::{Any, Buffer, Changed, Entity, Or, OrderChanged, Version, Without, World};
+use ancho_entities::{
+    Any, Buffer, Changed, Child, Entity, Or, OrderChanged, Parent, Version, Without, World,
+};
 use glam::Affine3A;
 
 use crate::components::{
-    Child, CustomLocalToWorld, Frozen, LocalToParent, LocalToWorld, Parent, Position,
-    PreviousParent, Rotation, Scale,
+    CustomLocalToWorld, Frozen, LocalToParent, LocalToWorld, Position, Rotation, Scale,
 };
 use crate::compose::InputData;
 use crate::local_transform::LocalTransform;
@@ -34,10 +35,10 @@ use order::Order;
 pub(crate) use order::{MAX_PARTS, NONE, Shape, Stage};
 
 /// Entities with a parent or children.
-pub(crate) type Nodes = Any<(PreviousParent, Buffer<Child>)>;
+pub(crate) type Nodes = Any<(Parent, Buffer<Child>)>;
 
 /// Matches the chunks of all rows whose entity or parent may have changed.
-type MayDiffer = Or<(OrderChanged, Changed<PreviousParent>)>;
+type MayDiffer = Or<(OrderChanged, Changed<Parent>)>;
 
 /// Nodes whose matrices this crate computes. The other nodes are *external*: other code writes their matrices.
 pub(crate) type ComputedNodes = (
@@ -180,10 +181,12 @@ pub(crate) struct NodeMatrices {
 }
 
 impl Hierarchy {
-    /// Tests whether nodes have been added, removed or moved since a version. Changed parents are found by the update of links.
+    /// Tests whether nodes have been added, removed or moved, or may have got other parents, since a version.
+    ///
+    /// Without changes, this costs a comparison of the versions of the chunks.
     pub(crate) fn is_outdated(&self, world: &World, since: Version) -> bool {
         world.query_filtered::<(), Nodes>().count_unfiltered() != self.count
-            || !world.query_filtered::<(), (Nodes, OrderChanged)>().since(since).is_empty()
+            || !world.query_filtered::<(), (Nodes, MayDiffer)>().since(since).is_empty()
     }
 
     /// Removes the record of an entity, so that its matrix is computed as for a new entity.
@@ -193,16 +196,14 @@ impl Hierarchy {
         }
     }
 
-    /// Updates the cache, and marks nodes that are new or have another parent. `is_rewritten` is set if previous parents may have
-    /// been written in chunks whose rows have not moved.
+    /// Updates the cache, and marks nodes that are new or have another parent.
     pub(crate) fn refresh(
         &mut self,
         world: &World,
         node_matrices: &mut NodeMatrices,
         since: Version,
-        is_rewritten: bool,
     ) {
-        if self.patch(world, node_matrices, since, is_rewritten).is_err() {
+        if self.patch(world, node_matrices, since).is_err() {
             self.rebuild(world, node_matrices);
         }
     }
@@ -211,19 +212,6 @@ impl Hierarchy {
     pub(crate) fn slot_of(&self, entity: Entity) -> Option<usize> {
         let slot = *self.slots.get(entity.index() as usize)? as usize;
         (self.entities.get(slot) == Some(&entity)).then_some(slot)
-    }
-
-    /// Returns the previous parent of a node at the last update of the cache, or null.
-    pub(crate) fn parent_of(&self, entity: Entity) -> Option<Entity> {
-        self.slot_of(entity).map(|slot| self.parent_entities[slot])
-    }
-
-    /// Returns the number of active children at the last update of the cache.
-    pub(crate) fn child_count(&self, entity: Entity) -> usize {
-        let place = self.slot_of(entity).map(|slot| self.order.place[slot]);
-        place
-            .filter(|place| *place != NONE)
-            .map_or(0, |place| self.order.children(place as usize).len())
     }
 
     /// Returns the entity of a slot.

@@ -46,10 +46,9 @@ impl Hierarchy {
         world: &World,
         node_matrices: &mut NodeMatrices,
         since: Version,
-        is_rewritten: bool,
     ) -> Result<(), NeedsRebuild> {
         let mut changes = std::mem::take(&mut self.changes);
-        let found = self.find_changes(world, since, is_rewritten, &mut changes);
+        let found = self.find_changes(world, since, &mut changes);
         let done = found.and_then(|()| self.try_patch(world, node_matrices, &mut changes));
         self.changes = changes;
         done

@@ -1,6 +1,6 @@
 //! Builds the cached hierarchy from all nodes.
 
-use ancho_entities::{ChunkData, Entity, FilterWriteGroups, Query, QueryDescriptor, World};
+use ancho_entities::{ChunkData, Entity, FilterWriteGroups, Parent, Query, QueryDescriptor, World};
 use glam::Affine3A;
 
 use super::order::NONE;
@@ -8,7 +8,6 @@ use super::{
     ChunkTraits, ComputedData, ComputedNodes, Hierarchy, MatrixSource, NodeChunk, NodeMatrices,
     NodeRecord, Nodes, WriteFlag,
 };
-use crate::components::PreviousParent;
 use crate::components::{CustomLocalToWorld, LocalToParent, LocalToWorld};
 use crate::compose::{InputData, Inputs};
 
@@ -39,7 +38,7 @@ impl Hierarchy {
         let computed = computed_nodes(world);
         let mut nodes = world.query_filtered::<RowData, Nodes>();
         nodes.for_each_chunk(|rows| {
-            let (found, previous, traits) = chunk_traits(rows, &computed);
+            let (found, above, traits) = chunk_traits(rows, &computed);
             let (first, len) = (entities.len() as u32, found.len() as u32);
             chunk_of.extend((0..len.div_ceil(64)).map(|_| chunks.len() as u32));
             let capacity = len.next_multiple_of(64);
@@ -60,9 +59,9 @@ impl Hierarchy {
                 slots[index] = slot;
             }
             entities.extend_from_slice(found);
-            match previous {
-                Some(previous) => {
-                    parent_entities.extend(previous.iter().map(|previous| previous.0));
+            match above {
+                Some(above) => {
+                    parent_entities.extend(above.iter().map(|parent| parent.0));
                     sources.resize(entities.len(), MatrixSource::INACTIVE);
                 }
                 None => {
@@ -200,7 +199,7 @@ impl Hierarchy {
 /// Query data of the rows of a chunk.
 pub(super) type RowData = (
     Entity,
-    Option<&'static PreviousParent>,
+    Option<&'static Parent>,
     InputData,
     Option<&'static LocalToParent>,
     Option<&'static CustomLocalToWorld>,
@@ -216,17 +215,17 @@ pub(super) fn computed_nodes(world: &World) -> ComputedQuery<'_> {
 
 pub(super) type ComputedQuery<'w> = Query<'w, Entity>;
 
-/// Returns the entities, previous parents and shared properties of a chunk.
+/// Returns the entities, parents and shared properties of a chunk.
 pub(super) fn chunk_traits<'a>(
-    (found, previous, inputs, to_parent, custom): RowSlices<'a>,
+    (found, parents, inputs, to_parent, custom): RowSlices<'a>,
     computed: &ComputedQuery<'_>,
-) -> (&'a [Entity], Option<&'a [PreviousParent]>, ChunkTraits) {
+) -> (&'a [Entity], Option<&'a [Parent]>, ChunkTraits) {
     // The output types count as inputs, because a new output has to be written, or replaces the matrix.
     let inputs = Inputs::from(inputs).types()
         | u8::from(to_parent.is_some()) << 6
         | u8::from(custom.is_some()) << 7;
     let is_computed = computed.matches(found[0]);
-    (found, previous, ChunkTraits { is_computed, is_root: previous.is_none(), inputs })
+    (found, parents, ChunkTraits { is_computed, is_root: parents.is_none(), inputs })
 }
 
 /// Returns the current matrix of a node. A custom matrix has precedence.

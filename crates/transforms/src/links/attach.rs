@@ -1,34 +1,18 @@
 //! Requests to attach children to parents.
 
 use ancho_entities::{
-    ComponentSet, Entity, EntityError, QueryDescriptor, QueryFilter, With, Without, World,
+    ComponentSet, Entity, EntityError, Parent, QueryDescriptor, QueryFilter, With, Without, World,
 };
 
 use super::is_missing;
-use crate::components::{Attach, Attached, LocalToParent, Parent, WasAttached};
+use crate::components::{Attach, Attached, LocalToParent, WasAttached};
 use crate::error::{TransformError, TransformErrors};
-use crate::scratch::EntityMarks;
 
-/// Components that a request added to a child.
-#[derive(Debug)]
-pub(super) struct AttachAdditions {
-    child: Entity,
-    attached: bool,
-    was_attached: bool,
-    to_parent: bool,
-}
-
-/// Applies and despawns all requests. Lists the components that were added in addition to [`Parent`]. Returns whether there were
-/// requests.
-pub(super) fn apply(
-    world: &mut World,
-    additions: &mut Vec<AttachAdditions>,
-    errors: &mut TransformErrors,
-) -> Result<bool, EntityError> {
-    additions.clear();
+/// Applies and despawns all requests.
+pub(super) fn apply(world: &mut World, errors: &mut TransformErrors) -> Result<(), EntityError> {
     let orders = world.query::<&Attach>();
     if orders.is_empty() {
-        return Ok(false);
+        return Ok(());
     }
     let orders: Vec<Attach> = orders.iter().copied().collect();
     world.batch(QueryDescriptor::of::<(), With<Attach>>()).despawn()?;
@@ -38,64 +22,46 @@ pub(super) fn apply(
             errors.extend([TransformError::NothingToAttach { parent, child, missing }]);
             continue;
         }
-        set_or_add(world, child, Parent(parent))?;
-        additions.push(AttachAdditions {
-            child,
-            attached: add_if_missing(world, child, Attached)?,
-            was_attached: add_if_missing(world, child, WasAttached)?,
-            to_parent: add_if_missing(world, child, LocalToParent::default())?,
-        });
-    }
-    Ok(true)
-}
-
-/// Removes the components that requests added to children whose new parent was undone.
-pub(super) fn revert(
-    world: &mut World,
-    additions: &[AttachAdditions],
-    children: &[Entity],
-    marks: &mut EntityMarks,
-) -> Result<(), EntityError> {
-    let mark = marks.new_mark();
-    for &child in children {
-        marks.mark(child, mark);
-    }
-    for added in additions.iter().filter(|added| marks.has_mark(added.child, mark)) {
-        if added.attached {
-            world.remove::<Attached>(added.child)?;
+        match link(world, parent, child) {
+            Ok(()) => {}
+            Err(error @ (EntityError::LinkCycle { .. } | EntityError::LinkToSelf { .. })) => {
+                errors.extend([TransformError::Entities(error)]);
+                continue;
+            }
+            Err(error) => return Err(error),
         }
-        if added.was_attached {
-            world.remove::<WasAttached>(added.child)?;
-        }
-        if added.to_parent {
-            world.remove::<LocalToParent>(added.child)?;
-        }
+        add_if_missing(world, child, Attached)?;
+        add_if_missing(world, child, WasAttached)?;
+        add_if_missing(world, child, LocalToParent::default())?;
     }
     Ok(())
 }
 
-/// Adds a component, unless the entity has it. Returns whether it was added.
+/// Sets the parent of a child. A child without the components of attached children gets all of them in one move.
+fn link(world: &mut World, parent: Entity, child: Entity) -> Result<(), EntityError> {
+    let is_new = !world.has::<Parent>(child)
+        && !world.has::<Attached>(child)
+        && !world.has::<WasAttached>(child)
+        && !world.has::<LocalToParent>(child);
+    if is_new {
+        let all = (Parent(parent), Attached, WasAttached, LocalToParent::default());
+        world.add(child, all).map(drop).map_err(|rejected| rejected.error)
+    } else if !world.has::<Parent>(child) {
+        world.add(child, Parent(parent)).map(drop).map_err(|rejected| rejected.error)
+    } else if world.target::<Parent>(child) != Some(parent) {
+        world.set(child, Parent(parent)).map_err(|rejected| rejected.error)
+    } else {
+        Ok(())
+    }
+}
+
+/// Adds a component, unless the entity has it. Strict worlds report an error if a component is added twice.
 fn add_if_missing<T: ComponentSet>(
     world: &mut World,
     entity: Entity,
     value: T,
-) -> Result<bool, EntityError> {
-    let is_new = !world.has::<T>(entity);
-    if is_new {
-        world.add(entity, value).map_err(|rejected| rejected.error)?;
-    }
-    Ok(is_new)
-}
-
-/// Sets or adds a component. Strict worlds report an error if a component is added twice.
-fn set_or_add<T: ComponentSet>(
-    world: &mut World,
-    entity: Entity,
-    value: T,
 ) -> Result<(), EntityError> {
-    if world.has::<T>(entity) {
-        world.set(entity, value).map_err(|rejected| rejected.error)?;
-    } else {
+    if !world.has::<T>(entity) {
         world.add(entity, value).map_err(|rejected| rejected.error)?;
     }
     Ok(())

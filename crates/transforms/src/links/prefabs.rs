@@ -1,56 +1,73 @@
-//! Checks of prefab trees, which need a `Prefab` tag and a `Parent` in each child, and a `LinkedEntityGroup` in the root.
+//! Checks of prefab trees, in which each entity needs a `Prefab` tag, and each group lists all descendants.
 
 use ancho_entities::{
-    Changed, Entity, IncludeDisabled, IncludePrefabs, LinkedEntityGroup, Prefab, Version, With,
-    World,
+    Buffer, Changed, Child, Entity, IncludeDisabled, IncludePrefabs, LinkedEntityGroup, Parent,
+    Prefab, Version, With, World,
 };
 
-use crate::components::Parent;
-use crate::error::TransformError;
+use crate::error::{TransformError, TransformErrors};
 
-/// Returns an error if an inactive parent is a prefab. Its child is not a prefab, because updates skip prefabs.
-///
-/// A disabled prefab is an error too: enabling it does not make it active.
-pub(super) fn live_child_error(
-    world: &World,
-    child: Entity,
-    prefab: Entity,
-) -> Option<TransformError> {
-    world.has::<Prefab>(prefab).then_some(TransformError::ChildOfPrefab { child, prefab })
+/// State of the checks between two updates.
+#[derive(Clone, Debug, Default)]
+pub(super) struct PrefabChecks {
+    /// The order version of prefabs at the last check.
+    order_version: u32,
+    /// Children of prefabs that are not prefabs, and were reported.
+    reported: Vec<Entity>,
 }
 
-/// Lists prefabs with a prefab as parent that no linked group of an ancestor lists, among the chunks in which a `Parent` was written
-/// since a version.
-///
-/// The queries of updates skip prefabs, so this is the only step that visits them. It costs a check of the versions of their chunks.
-pub(super) fn unlisted_children(world: &World, since: Version) -> Vec<TransformError> {
-    type ChangedPrefab = (With<Prefab>, Changed<Parent>, IncludeDisabled, IncludePrefabs);
-    let mut prefabs = world.query_filtered::<(Entity, &Parent), ChangedPrefab>().since(since);
-    let mut errors = Vec::new();
-    prefabs.for_each(|(child, &Parent(parent))| {
-        errors.extend(unlisted_child_error(world, child, parent));
-    });
-    errors
+impl PrefabChecks {
+    /// Reports children of prefabs that are not prefabs, and prefabs that no group lists, since a version.
+    ///
+    /// The queries of updates skip prefabs, so this is the only step that visits them. Without changes, it costs a comparison of the
+    /// versions of their chunks.
+    pub(super) fn update(&mut self, world: &World, since: Version, errors: &mut TransformErrors) {
+        let order_version = world.component_order_version::<Prefab>();
+        let is_moved = self.order_version != order_version;
+        self.order_version = order_version;
+        self.reported.retain(|&child| prefab_above(world, child).is_some());
+        type Parents<'a> = (Entity, &'a Buffer<Child>);
+        type All = (With<Prefab>, IncludeDisabled, IncludePrefabs);
+        let mut report = |(prefab, children): (Entity, &[Child])| {
+            for &Child(child) in children {
+                if !world.has::<Prefab>(child) && !self.reported.contains(&child) {
+                    self.reported.push(child);
+                    errors.extend([TransformError::ChildOfPrefab { child, prefab }]);
+                }
+            }
+        };
+        if is_moved {
+            // An entity may have lost or got the tag.
+            world.query_filtered::<Parents<'_>, All>().for_each(&mut report);
+        } else {
+            let changed = world.query_filtered::<Parents<'_>, (All, Changed<Buffer<Child>>)>();
+            changed.since(since).for_each(&mut report);
+        }
+        let written = world.query_filtered::<(Entity, &Parent), (All, Changed<Parent>)>();
+        written.since(since).for_each(|(child, &Parent(parent))| {
+            errors.extend(unlisted_child_error(world, child, parent));
+        });
+    }
 }
 
-/// Returns an error if the ancestors of a child include a prefab, and no linked group of an ancestor lists the child.
+/// Returns the parent of an entity that is not a prefab, if the parent is one.
+fn prefab_above(world: &World, child: Entity) -> Option<Entity> {
+    let parent = world.target::<Parent>(child)?;
+    (world.has::<Prefab>(parent) && !world.has::<Prefab>(child)).then_some(parent)
+}
+
+/// Returns an error if prefabs above a child have linked groups, and none of the groups lists the child.
 fn unlisted_child_error(world: &World, child: Entity, parent: Entity) -> Option<TransformError> {
     let mut root = None;
-    let mut at = parent;
-    // A cycle of prefabs ends after as many steps as there are entities.
-    for _ in 0..world.entity_count() {
-        if !world.has::<Prefab>(at) {
-            break;
+    let mut at = Some(parent);
+    while let Some(prefab) = at.filter(|&prefab| world.has::<Prefab>(prefab)) {
+        if let Ok(group) = world.buffer::<LinkedEntityGroup>(prefab) {
+            if group.contains(&LinkedEntityGroup(child)) {
+                return None;
+            }
+            root = Some(prefab);
         }
-        root = Some(at);
-        let group = world.buffer::<LinkedEntityGroup>(at).unwrap_or_default();
-        if group.contains(&LinkedEntityGroup(child)) {
-            return None;
-        }
-        match world.get::<Parent>(at) {
-            Ok(&Parent(parent)) => at = parent,
-            Err(_) => break,
-        }
+        at = world.target::<Parent>(prefab);
     }
     root.map(|root| TransformError::NotInPrefab { child, root })
 }

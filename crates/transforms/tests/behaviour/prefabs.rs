@@ -138,14 +138,15 @@ fn a_prefab_that_no_group_lists_is_reported() {
         only_error(&mut world),
         format!(
             "A0171: the prefab {leaf} is below the prefab {root}, but the `LinkedEntityGroup` of {root} does not list \
-             it, so instances of {root} lack it; build the tree with `spawn_prefab`, which lists every entity of the tree"
+             it, so the groups of instances lack its copy; build the tree with `spawn_prefab`, which lists every entity \
+             of the tree, or remove the group"
         )
     );
     update(&mut world);
-    world.get_mut::<Parent>(leaf).unwrap().0 = root;
+    world.set(leaf, Parent(root)).unwrap();
     assert!(only_error(&mut world).starts_with("A0171"), "its parent was written");
     world.add(root, Buffer::from([root, inner, leaf].map(LinkedEntityGroup))).unwrap();
-    world.get_mut::<Parent>(leaf).unwrap().0 = inner;
+    world.set(leaf, Parent(inner)).unwrap();
     update(&mut world);
 }
 
@@ -160,14 +161,32 @@ fn a_prefab_below_a_living_entity_is_no_error() {
 }
 
 #[test]
-fn a_cycle_of_prefabs_ends() {
+fn prefabs_without_a_group_are_no_error() {
     let mut world = world();
-    let one = world.spawn((at(1.0, 0.0, 0.0), Prefab));
-    let other = world.spawn((at(0.0, 1.0, 0.0), Prefab, Parent(one)));
-    world.add(one, Parent(other)).unwrap();
+    let root = world.spawn((at(1.0, 0.0, 0.0), Prefab));
+    world.with_children(root, |root| _ = root.spawn(at(0.0, 1.0, 0.0))).unwrap();
+    update(&mut world);
+    let copy = world.instantiate(root).unwrap();
+    update(&mut world);
+    assert_eq!(place(&world, children(&world, copy)[0]), Vec3::new(1.0, 1.0, 0.0));
+}
+
+#[test]
+fn a_child_of_a_prefab_that_loses_its_tag_is_reported_once() {
+    let mut world = world();
+    let [root, first, ..] = tank(&mut world);
+    let late = world.spawn((at(0.0, 1.0, 0.0), Prefab));
+    update(&mut world);
+    world.remove::<Prefab>(first).unwrap();
     let errors = update_transforms(&mut world).unwrap_err();
-    assert_eq!(errors.iter().len(), 2);
-    assert!(errors.iter().all(|error| matches!(error, TransformError::NotInPrefab { .. })));
+    assert!(errors.iter().eq(&[TransformError::ChildOfPrefab { child: first, prefab: root }]));
+    world.add(late, Number(4)).unwrap();
+    update(&mut world);
+    // It has the tag meanwhile, and loses it again.
+    world.add(first, Prefab).unwrap();
+    update(&mut world);
+    world.remove::<Prefab>(first).unwrap();
+    assert!(only_error(&mut world).starts_with("A0170"));
 }
 
 #[test]

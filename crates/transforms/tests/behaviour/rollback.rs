@@ -61,7 +61,7 @@ fn run_frame(world: &mut World, all: &[Entity], frame: usize) -> u64 {
         }
     }
     if frame.is_multiple_of(3) {
-        world.get_mut::<Parent>(all[900 + frame]).unwrap().0 = all[frame];
+        world.set(all[900 + frame], Parent(all[frame])).unwrap();
     }
     if frame.is_multiple_of(5) {
         world.despawn(all[1_000 + frame]).unwrap();

@@ -2,7 +2,7 @@
 
 use ancho_entities::{
     Buffer, CommandsAt, Component, EndSimulation, Entity, IntoSystem, LateSimulation, Presentation,
-    Query, Res, ResMut, Single, World,
+    Query, Res, ResMut, Resource, Single, World,
 };
 use ancho_transforms::{
     AddTransforms, Child, LocalToWorld, Parent, Position, TransformGroup, TransformSystem,
@@ -11,6 +11,8 @@ use glam::Vec3;
 
 use crate::common::{at, children, place, world};
 
+#[derive(Resource)]
+#[resource(local)]
 struct Seen(Vec<Vec3>);
 
 fn push(mut positions: Query<&mut Position>) {
@@ -120,6 +122,8 @@ fn a_second_instance_at_another_point() {
 }
 
 /// Two parents that take turns with the child.
+#[derive(Resource)]
+#[resource(local)]
 struct Homes([Entity; 2]);
 
 fn raise_homes(mut positions: Query<&mut Position>, homes: Res<Homes>) {
@@ -132,9 +136,12 @@ fn look_at_child(place: Single<(&LocalToWorld, &Parent)>, mut seen: ResMut<Seen>
     seen.0.push(place.0.position());
 }
 
-fn move_to_the_other(mut parent: Single<&mut Parent>, homes: Res<Homes>) {
-    let [first, second] = homes.0;
-    parent.0 = if parent.0 == first { second } else { first };
+fn move_to_the_other(world: &mut World) {
+    let [first, second] = world.resource::<Homes>().0;
+    let (old, new) =
+        if world.children(first).is_empty() { (second, first) } else { (first, second) };
+    let child = world.children(old)[0];
+    world.set(child, Parent(new)).unwrap();
 }
 
 #[test]

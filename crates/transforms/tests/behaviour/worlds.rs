@@ -1,8 +1,8 @@
-//! Parents and children that move to other worlds, and buffers of children that the program removes.
+//! Parents and children that move to other worlds.
 
 use ancho_entities::{Buffer, Disabled, Entity, EntityMap, QueryDescriptor, With, World};
 use ancho_transforms::{
-    Attach, Attached, Child, LocalToParent, LocalToWorld, Parent, Position, PreviousParent,
+    Attach, Attached, Child, LocalToParent, LocalToWorld, Parent, Position, world_transform,
 };
 use glam::Vec3;
 
@@ -24,7 +24,7 @@ fn family(world: &mut World) -> Family {
 /// Asserts that the child is placed in the world, and follows its own position.
 #[track_caller]
 fn assert_root(world: &mut World, entity: Entity) {
-    assert!(!world.has::<Parent>(entity) && !world.has::<PreviousParent>(entity));
+    assert!(!world.has::<Parent>(entity));
     let position = world.get::<Position>(entity).unwrap().0;
     assert_eq!(place(world, entity), position);
     world.get_mut::<Position>(entity).unwrap().0.z = 9.0;
@@ -184,7 +184,7 @@ fn children_with_a_new_parent_follow_it_after_the_old_one_has_left() {
     let family = family(&mut here);
     let new = here.spawn(at(0.0, 0.0, 3.0));
     here.batch(&[family.parent]).move_to(&mut there).unwrap();
-    here.get_mut::<Parent>(family.children[0]).unwrap().0 = new;
+    here.add(family.children[0], Parent(new)).unwrap();
     update(&mut here);
     assert_eq!(children(&here, new), [family.children[0]]);
     assert_follows(&mut here, new, family.children[0]);
@@ -229,22 +229,21 @@ fn an_attached_child_of_a_parent_that_has_left_is_detached() {
 }
 
 #[test]
-fn a_removed_buffer_of_children_is_restored() {
-    let mut world = world();
-    let family = family(&mut world);
-    world.remove::<Buffer<Child>>(family.parent).unwrap();
-    update(&mut world);
-    assert_eq!(children(&world, family.parent), family.children);
-    for child in family.children {
-        assert_follows(&mut world, family.parent, child);
-    }
-    // Also if one of them leaves in the same frame.
-    world.remove::<Buffer<Child>>(family.parent).unwrap();
-    world.remove::<Parent>(family.children[0]).unwrap();
-    update(&mut world);
-    assert_eq!(children(&world, family.parent), family.children[1..]);
-    assert_root(&mut world, family.children[0]);
-    assert_follows(&mut world, family.parent, family.children[1]);
+fn a_tree_moves_to_another_world_as_a_whole() {
+    let (mut here, mut there) = (world(), world());
+    there.spawn_many(at(7.0, 7.0, 7.0), 10);
+    update(&mut there);
+    let family = family(&mut here);
+    let below = here.spawn((at(0.0, 0.0, 1.0), Parent(family.children[0])));
+    let moved = here.batch(&[family.parent]).move_linked_to(&mut there).unwrap();
+    assert_eq!(here.entity_count(), 0);
+    update(&mut here);
+    update(&mut there);
+    let [parent, child, below] =
+        [family.parent, family.children[0], below].map(|it| moved.get(it).unwrap());
+    assert_eq!(place(&there, below), Vec3::new(1.0, 1.0, 1.0));
+    assert_follows(&mut there, parent, child);
+    assert_eq!(there.get(below), Ok(&world_transform(&there, below).unwrap()));
 }
 
 #[test]
@@ -253,7 +252,6 @@ fn a_parent_that_is_despawned_after_its_buffer_was_removed_leaves_roots() {
     let family = family(&mut world);
     world.remove::<Buffer<Child>>(family.parent).unwrap();
     world.despawn(family.parent).unwrap();
-    assert!(!world.exists(family.parent));
     update(&mut world);
     for child in family.children {
         assert_root(&mut world, child);
@@ -261,66 +259,10 @@ fn a_parent_that_is_despawned_after_its_buffer_was_removed_leaves_roots() {
 }
 
 #[test]
-fn a_buffer_that_lists_children_of_another_parent_is_removed() {
+fn a_removed_matrix_of_a_parent_is_restored() {
     let mut world = world();
     let family = family(&mut world);
-    let thief = world.spawn(at(7.0, 0.0, 0.0));
-    world.add_buffer::<Child>(thief).unwrap().push(Child(family.children[1]));
-    update(&mut world);
-    assert!(!world.has::<Buffer<Child>>(thief));
-    assert_eq!(children(&world, family.parent), family.children);
-    assert_follows(&mut world, family.parent, family.children[1]);
-}
-
-#[test]
-fn a_removed_previous_parent_does_not_list_a_child_twice() {
-    let mut world = world();
-    let family = family(&mut world);
-    world.remove::<PreviousParent>(family.children[0]).unwrap();
-    update(&mut world);
-    let mut listed = children(&world, family.parent);
-    listed.sort();
-    assert_eq!(listed, family.children);
-    assert_follows(&mut world, family.parent, family.children[0]);
-}
-
-#[test]
-fn a_removed_matrix_of_a_parent_is_restored_with_its_children() {
-    let mut world = world();
-    let family = family(&mut world);
-    world.remove::<(LocalToWorld, Buffer<Child>)>(family.parent).unwrap();
+    world.remove::<LocalToWorld>(family.parent).unwrap();
     update(&mut world);
     assert_follows(&mut world, family.parent, family.children[0]);
-}
-
-#[test]
-fn a_removed_buffer_of_children_is_restored_although_another_entity_got_one() {
-    let mut world = world();
-    let (family, other) = (family(&mut world), family(&mut world));
-    let bystander = world.spawn(at(7.0, 0.0, 0.0));
-    update(&mut world);
-    // There are as many buffers as before.
-    world.remove::<Buffer<Child>>(family.parent).unwrap();
-    world.add_buffer::<Child>(bystander).unwrap();
-    update(&mut world);
-    assert_eq!(children(&world, family.parent), family.children);
-    assert_follows(&mut world, family.parent, family.children[0]);
-    // Of entities that were copied, as many children are new.
-    world.remove::<Buffer<Child>>(family.parent).unwrap();
-    world.remove::<(Parent, PreviousParent)>(family.children[1]).unwrap();
-    world.copy_entities(&[other.parent, other.children[0]]).unwrap();
-    update(&mut world);
-    assert_eq!(children(&world, family.parent), family.children[..1]);
-    assert_follows(&mut world, family.parent, family.children[0]);
-}
-
-#[test]
-fn a_buffer_of_children_that_was_removed_and_added_again_is_restored() {
-    let mut world = world();
-    let family = family(&mut world);
-    world.remove::<Buffer<Child>>(family.parent).unwrap();
-    world.add_buffer::<Child>(family.parent).unwrap();
-    update(&mut world);
-    assert_follows(&mut world, family.parent, family.children[0]);
-    assert_eq!(children(&world, family.parent), family.children);
 }

@@ -100,7 +100,12 @@ fn update_with_a_cycle(world: &mut World, child: Entity) {
     let place = world.get::<LocalToWorld>(child).copied();
     let errors = update_transforms(world).unwrap_err();
     let told: Vec<_> = errors.iter().collect();
-    assert!(matches!(told[..], [TransformError::Cycle { .. }]), "{errors}");
+    let is_refused = |error: &&TransformError| {
+        let text = error.to_string();
+        text.starts_with("A0140: ") || text.starts_with("A0210: ")
+    };
+    // There were two requests.
+    assert!(told.len() == 2 && told.iter().all(is_refused), "{errors}");
     for _ in 0..2 {
         assert_eq!(world.get::<Parent>(child).ok().copied(), parent);
         assert_eq!(world.has::<Attached>(child), attached);
@@ -111,7 +116,7 @@ fn update_with_a_cycle(world: &mut World, child: Entity) {
 }
 
 #[test]
-fn a_cycle_is_undone() {
+fn a_cycle_is_refused() {
     // Of one that had no parent, one with a plain one, and one that was attached.
     let (mut world, root, second, attached) = attached();
     let plain = world.spawn((Position(Vec3::Y), Parent(root)));
@@ -165,9 +170,10 @@ fn a_child_is_detached_and_attached_again() {
 #[test]
 fn an_attached_pair_is_despawned() {
     let (mut world, first, second, child) = attached();
-    for entity in [first, second, child] {
+    for entity in [first, second] {
         world.despawn(entity).unwrap();
     }
+    assert!(!world.exists(child));
     update(&mut world);
     assert_eq!(world.entity_count(), 0);
 }

@@ -124,8 +124,13 @@ impl Forest {
                 "detached"
             }
             9 => {
-                self.living.remove(&entity);
+                // Its descendants are despawned with it, or stay.
+                if self.random.below(3) > 0 {
+                    self.world.detach_children(entity).unwrap();
+                }
                 self.world.despawn(entity).unwrap();
+                let world = &self.world;
+                self.living.retain(|&entity| world.exists(entity));
                 "despawned"
             }
             10..=11 => {

@@ -3,7 +3,8 @@
 use stack::entities::{Bootstrap, bootstrap, system};
 use stack::prelude::*;
 
-#[derive(Default)]
+#[derive(Resource, Default)]
+#[resource(local)]
 struct Runs(u32);
 
 #[system]

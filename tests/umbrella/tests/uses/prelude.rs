@@ -9,6 +9,7 @@ struct Position(Vec3);
 struct Velocity(Vec3);
 
 /// Number of updates.
+#[derive(Resource, Clone)]
 struct Frames(u32);
 
 #[burst]

@@ -1,6 +1,6 @@
 //! ancho: function systems, and a world that updates them.
 
-use ancho_entities::{Component, Query, World};
+use ancho_entities::{Component, Mutable, Query, World};
 
 use super::types::{A, B, C, D, E, Position, Value, Velocity};
 use super::work::{self, EACH, MOVED};
@@ -15,7 +15,9 @@ pub(super) fn update(world: &mut World) {
 
 /// Processes the entities on this thread, because a job would take longer for this number of
 /// entities.
-fn system<X: Component + Value, Y: Component + Value>(mut query: Query<'_, (&mut X, &mut Y)>) {
+fn system<X: Component + Mutable + Value, Y: Component + Mutable + Value>(
+    mut query: Query<'_, (&mut X, &mut Y)>,
+) {
     query.for_each(|(x, y)| work::swap(x, y));
 }
 

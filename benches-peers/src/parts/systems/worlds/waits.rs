@@ -3,7 +3,7 @@
 
 use std::hint::black_box;
 
-use ancho_entities::{Component, IntoSystem, Query, World};
+use ancho_entities::{Component, IntoSystem, Mutable, Query, World};
 
 use super::ancho::update;
 use super::types::{A, B, C, D, E, Value};
@@ -14,12 +14,12 @@ use crate::harness::{Cell, Reading};
 const ENTITIES: usize = 10_000;
 
 /// Schedules one job on one thread.
-fn compute<X: Component + Value>(mut query: Query<'_, (&mut X, &E)>) {
+fn compute<X: Component + Mutable + Value>(mut query: Query<'_, (&mut X, &E)>) {
     query.schedule(|(x, e)| *x.value() = (0..8).fold(e.0, |value, _| (value * 0.5 + 1.0).sqrt()));
 }
 
 /// Waits for the job, and iterates over its results.
-fn read<X: Component + Value + Copy>(mut query: Query<'_, &X>) {
+fn read<X: Component + Mutable + Value + Copy>(mut query: Query<'_, &X>) {
     let mut sum = 0.0;
     query.for_each(|x| sum += *{ *x }.value());
     black_box(sum);

@@ -11,8 +11,8 @@ use super::plan::{BulkMove, BulkPlan, BulkStep, PlanLists, RowAction};
 use crate::component::{ComponentType, Copying};
 use crate::set::{CloneSet, ComponentSet};
 use crate::storage::{
-    ArchetypeShape, Chunk, ChunkMemory, DeferredDrop, InlineIndices, NOWHERE, RowPlace, RowRange,
-    StagedRows, Storage, Transfer, Transfers, repeat_bytes, write_initial,
+    ArchetypeShape, Chunk, ChunkMemory, DeferredDrop, InlineIndices, InlineVec, NOWHERE, RowPlace,
+    RowRange, StagedRows, Storage, Transfer, Transfers, repeat_bytes, write_initial,
 };
 
 /// The new values of a bulk change.
@@ -89,9 +89,14 @@ impl<'s> BulkPlan<'s> {
             NewValues::Clones(set) if is_pattern_of(types) => {
                 is_pattern = true;
                 self.stage(types, set, 1);
+                self.write_required(transfers);
             }
             NewValues::Clones(set) => self.write_clones(transfers, types, set),
-            NewValues::Each(sets) => self.write_each(transfers, types, sets),
+            NewValues::Each(sets) => {
+                // The sets are moved last, because constructors of required components run user code.
+                self.write_required(transfers);
+                self.write_each(transfers, types, sets);
+            }
         }
         FilledPlan { plan: self, is_pattern }
     }
@@ -111,7 +116,9 @@ impl<'s> BulkPlan<'s> {
         for row_move in &self.lists.moves {
             // SAFETY: the rows of each move are reserved, and no other move has them. The result is held by the reservation.
             let mut rows = unsafe { self.reserved.rows(row_move.to) };
-            rows.write_initial(transfers[row_move.transfer].written.iter().copied());
+            let transfer = &transfers[row_move.transfer];
+            rows.write_initial(transfer.initial());
+            rows.write_required(&transfer.required);
             self.reserved.hold(rows);
         }
         for (step, transfer, shape) in self.whole_steps(transfers) {
@@ -120,6 +127,20 @@ impl<'s> BulkPlan<'s> {
                 // SAFETY: the columns have no bytes, so that they have room in any chunk. `transfer_for` has checked that they
                 // have an initial value.
                 unsafe { write_initial(shape, data, column, 0, step.rows) };
+            }
+        }
+    }
+
+    /// Writes required components to the reserved rows of all moves, whose other columns are written elsewhere.
+    fn write_required(&mut self, transfers: &Transfers) {
+        for row_move in &self.lists.moves {
+            let required = &transfers[row_move.transfer].required;
+            if !required.is_empty() {
+                // SAFETY: the rows of each move are reserved, and no other move has them. The result is held by the reservation, and
+                // has only the required columns.
+                let mut rows = unsafe { self.reserved.rows(row_move.to) };
+                rows.write_required(required);
+                self.reserved.hold(rows);
             }
         }
     }
@@ -150,6 +171,7 @@ impl<'s> BulkPlan<'s> {
                 let mut rows = self.reserved.rows(to);
                 let place = rows.place(&transfer.offsets);
                 rows.write_columns(&columns, |done| set.fill(place, to.rows as usize, done));
+                rows.write_required(&transfer.required);
                 rows
             };
             self.reserved.hold(rows);
@@ -254,7 +276,8 @@ pub(super) unsafe fn repeat_pattern(
 impl FilledPlan<'_> {
     /// Applies the plan. It cannot fail, and runs no user code. Returns the lists, which contain the deferred drops.
     pub(super) fn apply(self, transfers: &Transfers, found: &RowSelection) -> PlanLists {
-        let Self { plan: BulkPlan { mut reserved, mut lists }, is_pattern } = self;
+        let Self { plan: BulkPlan { mut reserved, mut lists, handles_rows, .. }, is_pattern } =
+            self;
         let PlanLists { steps, moves, emptied, spare, staged, dead, .. } = &mut lists;
         reserved.keep();
         let storage = &mut *reserved.storage;
@@ -262,16 +285,18 @@ impl FilledPlan<'_> {
             storage.archetypes.unlist_chunks(archetype);
         }
         let (pattern, mut staged) =
-            if is_pattern { (staged.first(), [].iter()) } else { (None, staged.iter()) };
+            if is_pattern { (staged.first(), [].iter_mut()) } else { (None, staged.iter_mut()) };
         let mut mover = RowMover { storage, transfers, pattern, spare };
         let mut moves = moves.as_slice();
-        for (at, step) in steps.iter().enumerate() {
+        let row_steps = if handles_rows { steps.as_slice() } else { &[] };
+        for (at, step) in row_steps.iter().enumerate() {
             let soon = steps.get(at + 1).filter(|soon| soon.transfer == step.transfer);
             let soon = soon.map(|soon| soon.chunk);
             match step.action {
                 // Whole chunks are moved last, so that a shared chunk with room does not get rows of other steps.
                 RowAction::Open | RowAction::Stay | RowAction::Whole(_) => {}
                 RowAction::Replace => {
+                    log_replaced(mover.storage, step, transfers, found);
                     note_written(mover.storage, step, transfers, found);
                     for run in step.runs(found) {
                         let Some(pattern) = pattern else { break };
@@ -293,8 +318,11 @@ impl FilledPlan<'_> {
                     moves = later;
                     now.iter().for_each(|row_move| mover.move_piece(row_move, None));
                     // SAFETY: all values of the rows were moved, except those of the columns that the transfer leaves behind.
-                    // Transfers are never removed.
-                    drop(unsafe { remove_rows(mover.storage, step, found, &transfer.left, dead) });
+                    // The lists of columns live as long as the storage.
+                    unsafe {
+                        let left = &*left_columns(mover.storage, step.chunk, &transfer.left);
+                        drop(remove_rows(mover.storage, step, found, left, dead));
+                    }
                 }
                 RowAction::Follow(group) => {
                     let transfer = &transfers[step.transfer];
@@ -302,9 +330,11 @@ impl FilledPlan<'_> {
                         mover.move_to_room(step, run.first..run.first + run.rows, group, soon);
                     }
                     // SAFETY: all values of the rows were moved, except those of the columns that the transfer leaves behind.
-                    // Transfers are never removed.
-                    let free =
-                        unsafe { remove_rows(mover.storage, step, found, &transfer.left, dead) };
+                    // The lists of columns live as long as the storage.
+                    let free = unsafe {
+                        let left = &*left_columns(mover.storage, step.chunk, &transfer.left);
+                        remove_rows(mover.storage, step, found, left, dead)
+                    };
                     mover.spare.extend(free);
                 }
                 RowAction::Refit(group) => {
@@ -323,20 +353,30 @@ impl FilledPlan<'_> {
                 }
                 RowAction::Destroy => {
                     let chunk = &mover.storage.chunks[step.chunk];
+                    let is_observed = chunk.is_observed();
                     // SAFETY: archetypes live as long as the storage, which outlives the deferred drops.
                     let shape = unsafe { chunk.unbound_shape() };
                     for &run in step.runs(found) {
+                        if is_observed {
+                            // SAFETY: the rows exist. `prepare_chunk` has made the chunk unshared if the log takes values, which
+                            // are then not dropped.
+                            unsafe { mover.storage.log_destroyed(run) };
+                        }
                         mover.storage.table.free_rows(mover.storage.chunks.entities_in(run));
                     }
                     // SAFETY: the entities are freed. All values that need to be dropped are still in the rows, in the columns
-                    // `shape.dropped`. The shape, with this list, lives as long as the storage, which outlives the deferred
-                    // drops.
-                    drop(unsafe { remove_rows(mover.storage, step, found, &shape.dropped, dead) });
+                    // `shape.dropped`, except those that the log has taken. The lists of columns live as long as the storage,
+                    // which outlives the deferred drops.
+                    unsafe {
+                        let left = &*left_columns(mover.storage, step.chunk, &shape.dropped);
+                        drop(remove_rows(mover.storage, step, found, left, dead));
+                    }
                 }
             }
         }
         for step in &*steps {
             let RowAction::Whole(group) = step.action else { continue };
+            mover.storage.log_relabelled(step.chunk, &transfers[step.transfer]);
             // SAFETY: the chunk exists. The plan has checked that the transfer keeps chunks whole, that the group belongs to the
             // archetype, and that new columns can be duplicated if the memory is shared.
             unsafe { mover.storage.relabel_chunk(step.chunk, group, &transfers[step.transfer]) };
@@ -428,6 +468,32 @@ unsafe fn remove_rows(
     None
 }
 
+/// Returns those of the columns of a chunk whose values the log has not taken. The list lives as long as the storage, or as the
+/// given list.
+fn left_columns(storage: &mut Storage, chunk: u32, columns: &[u32]) -> *const [u32] {
+    if storage.chunks[chunk].is_observed() {
+        storage.kept_columns_not_taken(chunk, columns)
+    } else {
+        columns
+    }
+}
+
+/// Logs the values that a step replaces. The log takes those that observers request.
+fn log_replaced(
+    storage: &mut Storage,
+    step: &BulkStep,
+    transfers: &Transfers,
+    found: &RowSelection,
+) {
+    if storage.chunks[step.chunk].is_observed() {
+        for &run in step.runs(found) {
+            // SAFETY: the rows exist, in a chunk that `prepare_chunk` has made unshared. The transfer leads from its archetype to
+            // itself. The values that the log takes are overwritten without being dropped.
+            unsafe { storage.log_replaced_rows(run, &transfers[step.transfer]) };
+        }
+    }
+}
+
 /// Marks the components that a step writes as changed.
 fn note_written(
     storage: &mut Storage,
@@ -446,10 +512,18 @@ fn note_written(
     }
 }
 
-/// Exchanges staged values with the values of rows, for all types that have bytes.
-fn exchange(storage: &Storage, values: &StagedRows, runs: &[RowRange]) {
-    for (ty, first) in values.columns().filter(|(ty, _)| ty.size() > 0) {
+/// Exchanges staged values with the values of rows, for all types that have bytes. Values that the log has taken are overwritten.
+fn exchange(storage: &mut Storage, values: &mut StagedRows, runs: &[RowRange]) {
+    let Some(&RowRange { chunk, .. }) = runs.first() else { return };
+    let (archetype, is_observed) =
+        (storage.chunks[chunk].archetype, storage.chunks[chunk].is_observed());
+    let columns: InlineVec<_, 8> = values.columns().filter(|(ty, _)| ty.size() > 0).collect();
+    for (ty, first) in columns {
         let mut value = first;
+        let is_taken = is_observed && storage.takes_column(archetype, ty);
+        if is_taken {
+            values.forget(ty);
+        }
         for run in runs {
             let chunk = &storage.chunks[run.chunk];
             let found = chunk.find(ty).expect("the entities have it");
@@ -457,7 +531,11 @@ fn exchange(storage: &Storage, values: &StagedRows, runs: &[RowRange]) {
             let bytes = run.rows as usize * ty.size();
             // SAFETY: both sides have the same number of values of the type, and do not overlap. The chunk was made unshared.
             unsafe {
-                ptr::swap_nonoverlapping(value, row, bytes);
+                if is_taken {
+                    row.copy_from_nonoverlapping(value, bytes);
+                } else {
+                    ptr::swap_nonoverlapping(value, row, bytes);
+                }
                 value = value.add(bytes);
             }
         }

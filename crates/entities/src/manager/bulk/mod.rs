@@ -109,9 +109,16 @@ impl EntityManager {
     pub(crate) fn despawn_rows(&mut self, found: &RowSelection) -> Result<usize, EntityError> {
         let set = self.set_number::<()>()?;
         let order = BulkChange::new(set, SetOperation::Despawn, NewValues::Nothing);
+        if self.found_has_links(found) {
+            return self.despawn_linked(&self.entities_in(found).collect::<Vec<_>>());
+        }
         if self.has_roots(found) {
             let all = self.with_groups(found, true);
-            let despawned = self.change_found(&all, order);
+            let despawned = if self.found_has_links(&all) {
+                self.despawn_linked(&self.entities_in(found).collect::<Vec<_>>())
+            } else {
+                self.change_found(&all, order)
+            };
             self.keep_selection(all);
             return despawned;
         }
@@ -125,6 +132,9 @@ impl EntityManager {
         found: &RowSelection,
         set: S,
     ) -> Result<usize, Rejected<S, EntityError>> {
+        if S::LINKS {
+            return self.add_linked_to_rows(found, set);
+        }
         let given = shared_values_of(&set);
         let added = self.set_number::<S>().and_then(|number| {
             let order = BulkChange::new(number, SetOperation::Add, NewValues::Clones(&set));
@@ -150,6 +160,10 @@ impl EntityManager {
         }
         if let Err(error) = check_count::<S>(found.rows(), sets.len()) {
             return Err(Rejected { value: sets, error });
+        }
+        if S::LINKS {
+            let entities: Vec<_> = self.entities_in(found).collect();
+            return self.write_linked(&entities, sets, SetOperation::Add);
         }
         // The sets are moved out of this list only if there is no error.
         let sets: Vec<_> = sets.into_iter().map(ManuallyDrop::new).collect();
@@ -202,6 +216,9 @@ impl EntityManager {
         found: &RowSelection,
         set: u32,
     ) -> Result<usize, EntityError> {
+        if self.sets.get(set).types.iter().any(|ty| ty.is_in_relationship()) {
+            return self.remove_linked(&self.entities_in(found).collect::<Vec<_>>(), set);
+        }
         self.change_found(found, BulkChange::new(set, SetOperation::Remove, NewValues::Nothing))
     }
 
@@ -261,7 +278,8 @@ impl EntityManager {
         enabled: bool,
     ) -> Result<usize, EntityError> {
         let set = self.set_number::<Disabled>()?;
-        let all = self.has_roots(found).then(|| self.with_groups(found, false));
+        let is_alone = !self.has_roots(found) && !self.found_has_links(found);
+        let all = (!is_alone).then(|| self.with_groups(found, false));
         let disabled = ComponentType::of::<Disabled>();
         let mut switched = self.take_selection();
         for run in &all.as_ref().unwrap_or(found).runs {
@@ -304,7 +322,7 @@ impl EntityManager {
         let types = &sets.get(order.set).types;
         let reserved = ReservedRows::nothing(storage, runs);
         let plan = BulkPlan::new(reserved, transfers, &order, types, &held.values, lists, found)?;
-        let changed = plan.changed(transfers, order.change);
+        let changed = plan.changed;
         let written = plan.write_values(transfers, types, &order.values);
         let mut lists = written.apply(transfers, found);
         // Old values are dropped last, because that runs user code. Unused shared values are dropped with `held`.
@@ -340,6 +358,11 @@ impl EntityManager {
         held
     }
 
+    /// Returns whether selected rows have sources or lists of relationships.
+    pub(in crate::manager) fn found_has_links(&self, found: &RowSelection) -> bool {
+        found.archetypes.iter().any(|&(_, first)| self.has_links(found.runs[first].chunk))
+    }
+
     /// Returns whether rows may contain roots of linked groups.
     fn has_roots(&self, found: &RowSelection) -> bool {
         found.archetypes.iter().any(|&(_, first)| self.has_groups(found.runs[first].chunk))
@@ -352,11 +375,18 @@ impl EntityManager {
         let GroupMemory { members, next, rows, .. } = &mut lists;
         rows.extend(rows_of(found));
         self.list_members(found, next);
+        for run in found.runs.iter().filter(|run| self.has_linked_sources(run.chunk)) {
+            for &root in self.storage.chunks.entities_in(*run) {
+                self.push_linked_sources(root, next);
+            }
+        }
         while let Some(entity) = next.pop() {
             if let Some(at) = self.storage.table.locate(entity)
                 && members.insert(entity)
             {
                 rows.push((self.storage.archetype_at(at), at.chunk, at.row));
+                // Linked sources have linked sources of their own, but groups are not nested.
+                self.push_linked_sources(entity, next);
                 if nested {
                     next.extend(self.group_of(entity).iter().map(|member| member.0));
                 }

@@ -63,6 +63,32 @@ struct BulkTarget {
     room: RowCursor,
 }
 
+/// The steps of one archetype.
+struct StepRange {
+    archetype: u32,
+    /// The index after the last step.
+    end: usize,
+    /// The number of steps that move a whole chunk to another archetype.
+    whole: usize,
+}
+
+/// The parts of a chunk that determine the action for its rows.
+#[derive(Clone, Copy)]
+struct ChunkFill {
+    archetype: u32,
+    rows: u32,
+    capacity: u32,
+    may_be_shared: bool,
+}
+
+impl ChunkFill {
+    #[inline]
+    fn new(chunk: &Chunk) -> Self {
+        let (archetype, rows, capacity) = (chunk.archetype, chunk.len, chunk.capacity());
+        Self { archetype, rows, capacity, may_be_shared: chunk.may_be_shared() }
+    }
+}
+
 /// A move of contiguous rows of a chunk to reserved rows.
 pub(super) struct BulkMove {
     pub(super) chunk: u32,
@@ -75,6 +101,10 @@ pub(super) struct BulkMove {
 pub(super) struct BulkPlan<'s> {
     pub(super) reserved: ReservedRows<'s>,
     pub(super) lists: PlanLists,
+    /// The number of entities that the plan changes.
+    pub(super) changed: usize,
+    /// False if every chunk stays or moves as a whole, so that no step handles single rows.
+    pub(super) handles_rows: bool,
 }
 
 /// The lists of a plan, whose memory is reused by the next plan.
@@ -83,8 +113,8 @@ pub(super) struct PlanLists {
     /// The number of each archetype's transfer, or [`NOWHERE`] if its entities are despawned.
     pub(super) transfer_numbers: Vec<u32>,
     pub(super) steps: Vec<BulkStep>,
-    /// For each archetype, the index after its last step.
-    step_ends: Vec<(u32, usize)>,
+    /// The steps of each archetype.
+    step_ranges: Vec<StepRange>,
     targets: BulkTargets,
     /// The moves of all steps, in the order of the steps.
     pub(super) moves: Vec<BulkMove>,
@@ -114,7 +144,7 @@ impl PlanLists {
     pub(super) fn clear(&mut self) {
         self.transfer_numbers.clear();
         self.steps.clear();
-        self.step_ends.clear();
+        self.step_ranges.clear();
         self.targets.clear();
         self.moves.clear();
         self.emptied.clear();
@@ -160,9 +190,9 @@ impl EntityManager {
         }
         let number = self.transfer(from, order.set, change)?;
         self.check_transfer(self.first_of(run), number, change)?;
-        let Transfer { to, ref written, .. } = self.transfers[number];
+        let transfer = &self.transfers[number];
         if change == SetOperation::AddMissing {
-            self.storage.archetypes[to].shape.check_initial(written)?;
+            self.storage.archetypes[transfer.to].shape.check_initial(transfer.initial())?;
         }
         Ok(number)
     }
@@ -183,54 +213,70 @@ impl<'s> BulkPlan<'s> {
         found: &RowSelection,
     ) -> Result<Self, OutOfMemory> {
         let PlanLists {
-            transfer_numbers, steps, step_ends, targets, moves, emptied, spare, ..
+            transfer_numbers, steps, step_ranges, targets, moves, emptied, spare, ..
         } = &mut lists;
         let given = given.iter().map(|&(_, index)| SharedLookup::Found(index)).collect();
         let chunks = reserved.storage.chunks.numbers();
         steps.reserve(found.runs.len().min(chunks));
-        let mut first_run = 0;
+        let (mut first_run, mut changed, mut handles_rows) = (0, 0, false);
         for ((from, runs), &number) in found.by_archetype().zip(&*transfer_numbers) {
             let transfer = (number != NOWHERE).then(|| &transfers[number]);
+            // A new value of a shared component adds no component.
+            let counts = order.change != SetOperation::Add
+                || transfer.is_some_and(|transfer| transfer.missing.is_some());
+            let (mut whole, mut rows) = (0, 0);
             for runs in runs.chunk_by(|one, other| one.chunk == other.chunk) {
                 let mut step = BulkStep::new(first_run, runs, number);
                 first_run += runs.len() as u32;
+                let fill = ChunkFill::new(&reserved.storage.chunks[step.chunk]);
                 step.action = match transfer {
                     None => RowAction::Destroy,
                     Some(transfer) => {
-                        targets.action_for(&mut reserved, &step, transfer, order, &given)
+                        targets.action_for(&mut reserved, &step, fill, transfer, order, &given)
                     }
                 };
-                prepare_chunk(reserved.storage, &step, transfer)?;
+                match step.action {
+                    RowAction::Open | RowAction::Stay => {}
+                    RowAction::Replace => handles_rows = true,
+                    RowAction::Whole(_) => {
+                        whole += 1;
+                        rows += step.rows as usize;
+                    }
+                    RowAction::Rows(_)
+                    | RowAction::Follow(_)
+                    | RowAction::Refit(_)
+                    | RowAction::Destroy => {
+                        handles_rows = true;
+                        rows += step.rows as usize;
+                    }
+                }
+                if fill.may_be_shared {
+                    prepare_chunk(reserved.storage, &step, transfer)?;
+                }
                 steps.push(step);
             }
-            step_ends.push((from, steps.len()));
-        }
-        if can_follow(order, types) {
-            targets.follow(reserved.storage, steps, transfers, spare)?;
-        }
-        for target in &mut targets.list {
-            target.room = RowCursor::after(reserved.runs);
-            reserved.more(target.archetype, target.group, target.rows)?;
-        }
-        targets.cut(&reserved, steps, found, moves);
-        list_emptied(reserved.storage, transfers, steps, step_ends, emptied);
-        Ok(Self { reserved, lists })
-    }
-
-    /// Returns the number of entities that the plan changes.
-    pub(super) fn changed(&self, transfers: &Transfers, change: SetOperation) -> usize {
-        let is_changed = |step: &&BulkStep| match step.action {
-            RowAction::Open | RowAction::Stay | RowAction::Replace => false,
-            RowAction::Destroy => true,
-            // A new value of a shared component adds no component.
-            RowAction::Whole(_)
-            | RowAction::Rows(_)
-            | RowAction::Follow(_)
-            | RowAction::Refit(_) => {
-                change != SetOperation::Add || transfers[step.transfer].missing.is_some()
+            if counts {
+                changed += rows;
             }
-        };
-        self.lists.steps.iter().filter(is_changed).map(|step| step.rows as usize).sum()
+            if transfer.is_none_or(|transfer| transfer.to == from) {
+                whole = 0;
+            }
+            step_ranges.push(StepRange { archetype: from, end: steps.len(), whole });
+        }
+        if targets.list.iter().any(|target| target.rows > 0) {
+            let requires =
+                |&number: &u32| number != NOWHERE && !transfers[number].required.is_empty();
+            if can_follow(order, types) && !transfer_numbers.iter().any(requires) {
+                targets.follow(reserved.storage, steps, transfers, spare)?;
+            }
+            for target in &mut targets.list {
+                target.room = RowCursor::after(reserved.runs);
+                reserved.more(target.archetype, target.group, target.rows)?;
+            }
+            targets.cut(&reserved, steps, found, moves);
+        }
+        list_emptied(reserved.storage, steps, step_ranges, handles_rows, emptied);
+        Ok(Self { reserved, lists, changed, handles_rows })
     }
 }
 
@@ -252,13 +298,14 @@ impl BulkTargets {
         &mut self,
         reserved: &mut ReservedRows<'_>,
         step: &BulkStep,
+        chunk: ChunkFill,
         transfer: &Transfer,
         order: &BulkChange<'_>,
         given: &InlineVec<SharedLookup, INLINE_SHARED>,
     ) -> RowAction {
         let storage = &*reserved.storage;
-        let chunk = &storage.chunks[step.chunk];
         let (from, to) = (chunk.archetype, transfer.to);
+        let replacing_action = || replacing_action(transfer, &storage.chunks[step.chunk]);
         let group = match order.change {
             SetOperation::Remove if transfer.present.is_none() => return RowAction::Stay,
             SetOperation::Remove if transfer.ends => return RowAction::Destroy,
@@ -266,24 +313,25 @@ impl BulkTargets {
                 let (from, given) = (Some(step.chunk), |at| given.get(at));
                 let wanted = storage.group_key(&transfer.shared, from, given);
                 if storage.has_group_key(step.chunk, to, &wanted) {
-                    return replacing_action(transfer, chunk);
+                    return replacing_action();
                 }
                 reserved.group_of(to, wanted)
             }
-            SetOperation::Add if to == from => return replacing_action(transfer, chunk),
+            SetOperation::Add if to == from => return replacing_action(),
             _ if to == from => return RowAction::Stay,
+            _ if transfer.shared.is_empty() => NOWHERE,
             _ => reserved.group_by(transfer, step.chunk),
         };
-        let chunk = &reserved.storage.chunks[step.chunk];
-        let is_whole = step.rows == chunk.len && transfer.whole;
+        let is_whole = step.rows == chunk.rows && transfer.whole;
         let number = self.find(reserved.storage, to, group);
         let target = &mut self.list[number as usize];
         // Moving a chunk with few rows as a whole would add a sparse chunk to the other archetype each time. So its rows are
         // moved instead, if there is room for them elsewhere. There are two exceptions: a chunk with chunk components, which
         // would be lost, and a change of only a shared value, which must not change order versions.
-        let is_small = to != from && chunk.len < chunk.capacity() / 2 && target.has_room;
-        if is_whole && (!is_small || chunk.shape().values.is_some()) {
-            target.has_room |= chunk.len < chunk.capacity();
+        let is_small = to != from && chunk.rows < chunk.capacity / 2 && target.has_room;
+        let has_values = || reserved.storage.chunks[step.chunk].shape().values.is_some();
+        if is_whole && (!is_small || has_values()) {
+            target.has_room |= chunk.rows < chunk.capacity;
             return RowAction::Whole(group);
         }
         target.rows += step.rows as usize;
@@ -399,24 +447,23 @@ fn is_refitted(chunk: &Chunk, transfer: &Transfer, capacity: u32) -> bool {
     transfer.repacks && !chunk.may_be_shared() && chunk.len >= capacity - capacity / 4
 }
 
-/// Lists the archetypes that lose all their chunks to other archetypes. For each archetype, `ends` has the index after its last
-/// step in `steps`.
+/// Lists the archetypes that lose all their chunks to other archetypes. Chunks are repacked only if steps handle rows.
 fn list_emptied(
     storage: &Storage,
-    transfers: &Transfers,
     steps: &[BulkStep],
-    ends: &[(u32, usize)],
+    ranges: &[StepRange],
+    handles_rows: bool,
     emptied: &mut Vec<u32>,
 ) {
     let mut first = 0;
-    for &(from, end) in ends {
-        let becomes_other = |step: &&BulkStep| {
-            matches!(step.action, RowAction::Whole(_) | RowAction::Refit(_))
-                && transfers[step.transfer].to != from
-        };
-        let others = steps[first..end].iter().filter(becomes_other).count();
-        if others == storage.archetypes[from].chunks.len() {
-            emptied.push(from);
+    for &StepRange { archetype, end, whole } in ranges {
+        // A chunk is repacked for another archetype only.
+        let is_refitted = |step: &&BulkStep| matches!(step.action, RowAction::Refit(_));
+        let steps = if handles_rows { &steps[first..end] } else { &[] };
+        if whole + steps.iter().filter(is_refitted).count()
+            == storage.archetypes[archetype].chunks.len()
+        {
+            emptied.push(archetype);
         }
         first = end;
     }
@@ -429,17 +476,14 @@ fn replacing_action(transfer: &Transfer, chunk: &Chunk) -> RowAction {
     if transfer.written.iter().all(is_shared) { RowAction::Stay } else { RowAction::Replace }
 }
 
-/// Makes the memory of a chunk unshared if its action needs that.
-#[inline]
+/// Makes the memory of a chunk that may be shared unshared, if its action needs that.
+#[cold]
 fn prepare_chunk(
     storage: &mut Storage,
     step: &BulkStep,
     transfer: Option<&Transfer>,
 ) -> Result<(), OutOfMemory> {
     let chunk = &storage.chunks[step.chunk];
-    if !chunk.may_be_shared() {
-        return Ok(());
-    }
     let is_all = step.rows == chunk.len;
     let is_written = match step.action {
         RowAction::Open | RowAction::Stay => false,
@@ -457,7 +501,7 @@ fn prepare_chunk(
         RowAction::Rows(_) | RowAction::Follow(_) | RowAction::Refit(_) => {
             !(is_all && chunk.shape().is_bytes)
         }
-        RowAction::Destroy => !is_all,
+        RowAction::Destroy => !is_all || storage.takes_values_of(step.chunk),
     };
     if is_written {
         storage.make_unique(step.chunk)?;

@@ -100,7 +100,8 @@ impl CoalescedBatch {
         let shape = unsafe { chunk.unbound_shape() };
         let (data, version) = (chunk.data(), storage.version);
         let is_masked = !chunk.enabled.is_empty();
-        let mut writer = RowWriter { column_maps, sets, staging, archetype, shape, data };
+        let is_observed = chunk.is_observed();
+        let mut writer = RowWriter { column_maps, sets, staging, archetype, shape, data, taken: 0 };
         let (mut changed, mut is_new, mut is_uniform) = (0, false, false);
         let mut followed = NOWHERE;
         for row in run.first..run.first + run.rows {
@@ -117,6 +118,9 @@ impl CoalescedBatch {
             if one.chunk == NOWHERE {
                 debug_assert_eq!(done.written.count_ones() as usize, shape.types.len());
                 storage.table.place_reserved(one.entity, location);
+                if is_observed {
+                    storage.log_entity(one.entity, NOWHERE, archetype);
+                }
                 is_new = true;
                 if is_masked {
                     storage.chunks[run.chunk].enabled.set_all_rows(row, 1, true);
@@ -124,6 +128,13 @@ impl CoalescedBatch {
             } else {
                 let ArchetypeMove { transfer, dropped } =
                     moves.get(shapes[one.from].archetype, archetype, &storage.archetypes);
+                let taken = if is_observed || storage.chunks[one.chunk].is_observed() {
+                    // SAFETY: the row has values, in a chunk that was made unshared. The values that the log takes are not
+                    // dropped.
+                    unsafe { log_change(storage, one, Some((archetype, shape)), done.written) }
+                } else {
+                    0
+                };
                 // SAFETY: both chunks exist. They differ, because their archetypes differ.
                 let [source, target] =
                     unsafe { storage.chunks.get_pair_unchecked_mut(one.chunk, run.chunk) };
@@ -143,6 +154,9 @@ impl CoalescedBatch {
                 }
                 let replaced = dropped.iter().filter(|&&(_, new)| done.written >> new & 1 != 0);
                 for &column in replaced.map(|(old, _)| old).chain(&transfer.left) {
+                    if taken >> column & 1 != 0 {
+                        continue;
+                    }
                     // SAFETY: the row has a value in this column, which was not moved, because the column has a new value or the
                     // new archetype lacks it. The value is not used afterwards.
                     unsafe { drop_later_at(writer.staging, source.shape(), old, column, one.row) };
@@ -184,11 +198,21 @@ impl CoalescedBatch {
         let version = storage.version;
         for &at in &*stay {
             let one = &touched[at as usize];
-            let chunk = &mut storage.chunks[one.chunk];
+            let chunk = &storage.chunks[one.chunk];
             let (archetype, data) = (chunk.archetype, chunk.data());
             // SAFETY: archetypes live as long as the storage.
             let shape = unsafe { chunk.unbound_shape() };
-            let mut writer = RowWriter { column_maps, sets, staging, archetype, shape, data };
+            let is_observed = chunk.is_observed();
+            let mut writer =
+                RowWriter { column_maps, sets, staging, archetype, shape, data, taken: 0 };
+            if is_observed {
+                let written = writer.columns_to_write(ops, one.last);
+                // SAFETY: the row has values, in a chunk that was made unshared. The writer does not drop the values that the log
+                // takes.
+                writer.taken =
+                    unsafe { log_change(storage, one, Some((archetype, shape)), written) };
+            }
+            let chunk = &mut storage.chunks[one.chunk];
             // SAFETY: the row has values, in a chunk that was made unshared. The recorded values exist, and were not written yet.
             let done = unsafe { writer.write(ops, one.last, one.row, true) };
             if !chunk.enabled.is_empty() {
@@ -201,14 +225,24 @@ impl CoalescedBatch {
     }
 
     /// Moves those values of despawned entities that have drop glue to the staging arena.
-    fn drop_despawned(&mut self, storage: &Storage) {
+    fn drop_despawned(&mut self, storage: &mut Storage) {
         for &at in &self.gone {
-            let &TouchedEntity { chunk, row, .. } = &self.touched[at as usize];
+            let one = &self.touched[at as usize];
+            let &TouchedEntity { chunk, row, .. } = one;
             if chunk == NOWHERE {
                 continue;
             }
+            let taken = if storage.chunks[chunk].is_observed() {
+                // SAFETY: the row has values, in a chunk that was made unshared. The values that the log takes are not dropped.
+                unsafe { log_change(storage, one, None, 0) }
+            } else {
+                0
+            };
             let chunk = &storage.chunks[chunk];
             for &column in &chunk.shape().dropped {
+                if taken >> column & 1 != 0 {
+                    continue;
+                }
                 // SAFETY: the row has a value in this column. It is not used afterwards, because its entity is despawned.
                 unsafe {
                     drop_later_at(&mut self.staging, chunk.shape(), chunk.data(), column, row);
@@ -278,9 +312,25 @@ struct RowWriter<'w> {
     archetype: u32,
     shape: &'w ArchetypeShape,
     data: *mut u8,
+    /// The columns whose old values the log has taken, with one bit per column.
+    taken: u64,
 }
 
 impl RowWriter<'_> {
+    /// Returns the columns that the recorded operations of an entity write, with one bit per column.
+    #[cold]
+    fn columns_to_write(&mut self, ops: &[RecordedOp], last: u32) -> u64 {
+        let (mut columns, mut at) = (0, last);
+        while let Some(op) = ops.get(at as usize) {
+            at = op.before;
+            if let OpKind::Insert(_) = op.kind {
+                let types = &self.sets.get(op.set).types;
+                columns |= self.column_maps.get(self.archetype, self.shape, op.set, types).columns;
+            }
+        }
+        columns
+    }
+
     /// Writes the recorded values of an entity to a row, beginning with its last operation. Each component is written once. With
     /// `replaces`, old values are moved to the staging arena.
     ///
@@ -316,6 +366,9 @@ impl RowWriter<'_> {
                     } else {
                         if replaces && map.has_drops {
                             for &column in &map.each {
+                                if self.taken >> column & 1 != 0 {
+                                    continue;
+                                }
                                 // SAFETY: with `replaces`, the row has a value in this column, which is overwritten next.
                                 unsafe {
                                     drop_later_at(self.staging, shape, self.data, column, row);
@@ -386,7 +439,7 @@ impl RowWriter<'_> {
                     self.staging.drop_later(ty, value);
                     continue;
                 }
-                if replaces {
+                if replaces && self.taken >> column & 1 == 0 {
                     drop_later_at(self.staging, self.shape, self.data, column, row);
                 }
                 let size = self.shape.columns[column as usize].size;
@@ -431,6 +484,54 @@ unsafe fn drop_later_at(
     let ty: ComponentType = shape.types[column as usize];
     // SAFETY: there is a value of the type at the address, and it is not used there afterwards.
     unsafe { staging.discard(ty, place_of(shape, data, column, row)) };
+}
+
+/// Logs the change of an entity to another archetype, or to none, and the columns of that archetype that are overwritten. Returns
+/// the columns of the old archetype whose values the log has taken.
+///
+/// # Safety
+///
+/// - the old row of the entity has values, in an unshared chunk
+/// - the values of the returned columns are not used or dropped afterwards
+#[cold]
+#[inline(never)]
+unsafe fn log_change(
+    storage: &mut Storage,
+    one: &TouchedEntity,
+    to: Option<(u32, &ArchetypeShape)>,
+    written: u64,
+) -> u64 {
+    let chunk = &storage.chunks[one.chunk];
+    let (from, data) = (chunk.archetype, chunk.data());
+    // SAFETY: archetypes live as long as the storage.
+    let shape = unsafe { chunk.unbound_shape() };
+    let changed = storage.log_entity(one.entity, from, to.map_or(NOWHERE, |(to, _)| to));
+    let mut taken = 0;
+    let mut take = |storage: &mut Storage, place, column: u32, ty: ComponentType| {
+        if ty.is_shared() {
+            return storage.keep_one_shared(place, one.chunk, ty);
+        }
+        let value = place_of(shape, data, column, one.row);
+        // SAFETY: the row has a value in the column. By the contract of this function it is not used if the log takes it.
+        if unsafe { storage.take_one(place, from, ty, value) } {
+            taken |= 1 << column;
+        }
+    };
+    let in_target = |ty| to.and_then(|(_, to)| to.index.find(ty));
+    // The values of a run follow the run, so those of removed components come first.
+    for (column, &ty) in (0..).zip(&shape.types) {
+        if let (Some(place), None) = (changed, in_target(ty)) {
+            take(storage, place, column, ty);
+        }
+    }
+    for (column, &ty) in (0..).zip(&shape.types) {
+        if in_target(ty).is_some_and(|found| written >> found.column & 1 != 0)
+            && let Some(place) = storage.log_overwritten(one.entity, from, ty)
+        {
+            take(storage, place, column, ty);
+        }
+    }
+    taken
 }
 
 /// Iterates over the positions of the bits that are set in a word.

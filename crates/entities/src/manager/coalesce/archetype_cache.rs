@@ -10,7 +10,7 @@ use hashbrown::HashMap;
 
 use crate::builtin::CleanupEntity;
 use crate::builtin::LinkedEntityGroup;
-use crate::component::ComponentType;
+use crate::component::{ComponentType, broken_requirement};
 use crate::manager::Sets;
 use crate::storage::{
     ArchetypeShape, Archetypes, Edge, NOWHERE, RecentCache, SetOperation, StorageSettings,
@@ -102,7 +102,8 @@ impl ShapeCache {
             && types.iter().all(is_simple)
             && !is_cleanup_only
             && ArchetypeShape::new(types, settings).is_ok();
-        let despawns_alone = types.iter().all(|&ty| !ty.is_cleanup() && ty != group);
+        let despawns_alone =
+            types.iter().all(|&ty| !ty.is_cleanup() && ty != group && !ty.is_in_relationship());
         let has_shared = types.iter().any(|ty| ty.is_shared());
         let number = u32::try_from(self.list.len()).expect("fewer shapes than entities");
         let (archetype, target) = (NOWHERE, NOWHERE);
@@ -153,7 +154,9 @@ impl ShapeCache {
         let has_all = set.iter().all(|ty| types.contains(ty));
         let is_lost =
             |ty: &ComponentType| edge.change != SetOperation::Remove || types.contains(ty);
-        let keeps_shared = !set.iter().any(|ty| ty.is_shared() && is_lost(ty));
+        // Required components are not supported either: their constructors run user code.
+        let requires = edge.change == SetOperation::Add && sets.get(edge.set).requires;
+        let keeps_shared = !requires && !set.iter().any(|ty| ty.is_shared() && is_lost(ty));
         match edge.change {
             SetOperation::Remove => types.retain(|ty| !set.contains(ty)),
             SetOperation::Add => {
@@ -162,6 +165,10 @@ impl ShapeCache {
             }
             _ => {}
         }
+        // A strict world refuses to remove a component that another one requires.
+        let is_broken = edge.change == SetOperation::Remove
+            && broken_requirement(set, types.iter().copied()).is_some();
+        let has_all = has_all && !is_broken;
         let sorted = sort_types(&mut types);
         debug_assert!(sorted.is_ok(), "sets have no type twice, and what is there is not added");
         ShapeEdge { to: self.of_types(&types, settings), has_one, has_all, keeps_shared }

@@ -62,7 +62,9 @@ macro_rules! components {
     ($($name:ident { $($what:tt)* })*) => {
         opaque! { $($name)* }
 
-        $(impl Component for $name {
+        $(impl crate::component::Mutable for $name {}
+
+        impl Component for $name {
             fn duplicate() -> Duplicate<Self> {
                 Duplicate::<Self>::bytes()
             }
@@ -88,6 +90,8 @@ components! {
 }
 
 opaque! { Item Team }
+
+impl crate::component::Mutable for Item {}
 
 impl BufferElement for Item {
     fn duplicate() -> Duplicate<Self> {
@@ -600,6 +604,8 @@ unsafe impl Field for Loud {
 
     fn remap(&mut self, _: &mut EntityRemap<'_>) {}
 }
+
+impl crate::component::Mutable for Loud {}
 
 impl Component for Loud {}
 

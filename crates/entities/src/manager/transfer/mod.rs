@@ -102,6 +102,34 @@ impl EntityManager {
         found: &RowSelection,
         is_everything: bool,
     ) -> Result<EntityMap, EntityError> {
+        if is_everything || !source.found_has_links(found) {
+            return self.move_unlinked(source, found, is_everything);
+        }
+        // Links to entities that stay end first. They are restored if there is an error.
+        let entities: Vec<_> = source.entities_in(found).collect();
+        let ended = source.end_links_across(&entities)?;
+        let moved = source
+            .found_entities(&entities)
+            .and_then(|found| self.move_unlinked(source, &found, false));
+        match moved {
+            Ok(mut map) => {
+                map.set_detached(ended.into_detached());
+                Ok(map)
+            }
+            Err(error) => {
+                source.restore_links(ended);
+                Err(error)
+            }
+        }
+    }
+
+    /// Moves selected rows, whose links lead to rows that are moved too.
+    fn move_unlinked(
+        &mut self,
+        source: &mut Self,
+        found: &RowSelection,
+        is_everything: bool,
+    ) -> Result<EntityMap, EntityError> {
         let destinations = self.destinations(&source.storage, found)?;
         source.sync_for_move(found.by_archetype().map(|(archetype, _)| archetype));
         self.sync_for_move(destinations.iter().map(|destination| destination.archetype));
@@ -201,6 +229,11 @@ impl EntityManager {
             drop(held);
             resume_unwind(panic);
         }
-        Ok(transferred.map)
+        drop(held);
+        let mut map = transferred.map;
+        if source.found_has_links(found) {
+            self.end_links_of_copies(source, &mut map)?;
+        }
+        Ok(map)
     }
 }

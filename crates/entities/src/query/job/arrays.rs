@@ -17,7 +17,7 @@ use ancho_jobs::{
 };
 
 use super::QueryJob;
-use crate::component::{Component, ComponentType};
+use crate::component::{Component, ComponentType, Mutable};
 use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::manager::{Jobs, Resource};
@@ -447,7 +447,10 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
     /// assert_eq!(world.get::<Health>(orc).unwrap().0, 20);
     /// ```
     #[track_caller]
-    pub fn schedule_copy_from<T: Component + Copy>(self, values: SliceRead<'_, T>) -> JobHandle
+    pub fn schedule_copy_from<T: Component + Mutable + Copy>(
+        self,
+        values: SliceRead<'_, T>,
+    ) -> JobHandle
     where
         D: 'static,
     {

@@ -11,7 +11,9 @@ use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use ancho_jobs::{Access, AccessList, BatchInfo, JobData, ParallelJobData, ScheduleError};
+use ancho_jobs::{
+    Access, AccessList, BatchInfo, JobData, JobHandle, JobScheduler, ParallelJobData, ScheduleError,
+};
 
 use super::super::access::{Asked, Meets, add_uses, add_versions};
 use super::super::batch::{ChunkMarks, ChunkView, Pooled, SharedSource};
@@ -20,7 +22,7 @@ use super::super::filter::QueryFilter;
 use super::super::lookup::Lookup;
 use super::super::parallel::ParallelData;
 use super::super::state::Match;
-use super::super::walk::ChunkTable;
+use super::super::walk::{ChunkTable, refuse};
 use crate::entity::Entity;
 use crate::manager::{Jobs, Resource, ResourceUse};
 use crate::storage::{Chunk, Location, PageView, SlotView};
@@ -173,7 +175,10 @@ where
                 // SAFETY: archetypes list chunks that exist, and these are the places of the data in their archetype.
                 let fetch = unsafe {
                     let chunk = &*memory.chunks.at(number);
-                    D::Static::fetch(ChunkView { chunk, shared }, &found.places)
+                    D::Static::fetch(
+                        ChunkView { chunk, shared, since: Version::NEVER },
+                        &found.places,
+                    )
                 };
                 memory.insert::<D::Static>(number, found, fetch);
             }
@@ -214,6 +219,88 @@ impl<'w, D> JobLookup<'w, D> {
     /// ```
     pub fn unchecked(self) -> JobLookup<'w, D, Unchecked> {
         JobLookup { memory: self.memory, jobs: self.jobs, meets: self.meets, of: PhantomData }
+    }
+}
+
+impl<'w, D: QueryData> JobLookup<'w, D> {
+    /// Returns the jobs of the world.
+    pub(super) fn jobs(&self) -> &'w Jobs {
+        self.jobs
+    }
+
+    /// Schedules a job on one thread that captures only this lookup, and calls a function with its view. The handle may be ignored: the
+    /// world orders the job and completes it.
+    ///
+    /// Outside of systems, [`EntityManager::split`](crate::EntityManager::split) returns a lookup for it. A job that captures other data
+    /// too is scheduled on the world's [job scheduler](Self::scheduler).
+    ///
+    /// # Panics
+    ///
+    /// Panics with A0006 if called in a job, and with A0008 if too many jobs are uncompleted.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, Lookup, World};
+    ///
+    /// #[derive(Component, Debug, PartialEq)]
+    /// struct Score(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let player = world.spawn(Score(1));
+    /// let (scores,) = world.split::<(Lookup<&mut Score>,)>();
+    /// scores.into_job().schedule(move |mut scores| scores.get_mut(player).unwrap().0 += 10);
+    /// // Reading the component waits for the job.
+    /// assert_eq!(world.get(player), Ok(&Score(11)));
+    /// ```
+    #[track_caller]
+    pub fn schedule<C>(self, function: C) -> JobHandle
+    where
+        D: ParallelData + 'static,
+        C: for<'v> FnOnce(JobLookupView<'v, D>) + Send + 'static,
+    {
+        let (jobs, name) = (self.jobs, type_name::<C>());
+        match jobs.scheduler().named(name).schedule(&[], self, function) {
+            Ok(handle) => {
+                jobs.after_scheduling(handle, name);
+                handle
+            }
+            Err(error) => refuse(error),
+        }
+    }
+
+    /// Returns the job scheduler of the world. A job with this lookup must be scheduled on it.
+    pub fn scheduler(&self) -> &'w JobScheduler {
+        self.jobs.scheduler()
+    }
+
+    /// Returns `true` if an entity exists and has the data.
+    pub(super) fn has(&self, entity: Entity) -> bool {
+        // SAFETY: the memory was filled for this data.
+        unsafe { self.memory.get().finder().find::<D>(entity) }.is_some()
+    }
+}
+
+impl<D: QueryData> LookupHeld<D> {
+    /// Returns the fetch of an entity's chunk, and the row of the entity, without marking the data as changed.
+    #[inline]
+    pub(super) fn find(&self, entity: Entity) -> Option<(D::Fetch, usize)> {
+        // SAFETY: the memory was filled for this data.
+        let (fetch, at) = unsafe { self.memory.get().finder().find::<D>(entity) }?;
+        Some((fetch, at.row as usize))
+    }
+
+    /// Marks the data of an entity as changed.
+    ///
+    /// # Safety
+    ///
+    /// - all threads of the job are done, and no other job uses the data
+    pub(super) unsafe fn mark(&self, entity: Entity)
+    where
+        D: ParallelData + 'static,
+    {
+        // SAFETY: no other code uses the data, and the item is not used.
+        unsafe { self.view::<()>().item(entity) };
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod arrays;
 mod chunk;
+mod elements;
 mod job_struct;
 mod lookup;
 mod schedule;
@@ -13,6 +14,7 @@ use ancho_jobs::{JobBuilder, JobData, JobHandle, ScheduleError};
 
 pub use arrays::{ArrayHeld, QueryArray, QueryArrayBatch};
 pub use chunk::ChunkInJob;
+pub use elements::{BufferElements, ElementsHeld};
 pub use job_struct::{ChunkJob, EntityAt, EntityJob};
 use lookup::LookupMemory;
 pub use lookup::{JobLookup, JobLookupView, LookupHeld, Unchecked};

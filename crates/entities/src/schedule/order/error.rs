@@ -33,6 +33,8 @@ pub(crate) enum OrderError {
     Constraint(NamedConstraint, ConstraintFault),
     /// A0128: the system is both first and last.
     FirstAndLast { system: String, group: String },
+    /// A0124: no member of a set is in one group with a system that the set is ordered by.
+    SetsApart { set: String, is_before: bool, target: String },
     /// A0131: a cycle of creation constraints.
     CreateCycle { links: Vec<CycleLink> },
     /// A0132: the system is created after one that is neither in the world nor added with it.
@@ -57,6 +59,8 @@ pub(crate) struct NamedConstraint {
 pub(crate) enum ConstraintFault {
     /// A0124: the world does not have the target.
     Unknown,
+    /// A0124: the target is a set, and none of its members is in the group.
+    NoMember,
     /// A0125: the target is the system itself.
     OfItself,
     /// A0126: the target is in another group. `is_met` is set if the groups already run in the order of the constraint.
@@ -79,14 +83,19 @@ pub(crate) struct CycleLink {
 
 impl OrderError {
     /// Returns the error for a target that is not among the children of the group.
-    pub(super) fn not_here(constraint: NamedConstraint, found: Option<Elsewhere>) -> Self {
+    pub(super) fn not_here(
+        constraint: NamedConstraint,
+        found: Option<Elsewhere>,
+        is_set: bool,
+    ) -> Self {
         let fault = match found {
+            _ if is_set => ConstraintFault::NoMember,
             Some(Elsewhere::InGroup { name, runs_before }) => ConstraintFault::NotASibling {
                 target_group: name,
                 is_met: runs_before == Some(!constraint.is_before),
             },
             Some(Elsewhere::AmongPatches) => ConstraintFault::OfPatch,
-            None => ConstraintFault::Unknown,
+            Some(Elsewhere::EmptySet) | None => ConstraintFault::Unknown,
         };
         Self::Constraint(constraint, fault)
     }
@@ -135,6 +144,13 @@ impl NamedConstraint {
             ConstraintFault::Unknown => {
                 begin(f, "A0124")?;
                 write!(f, "which this world does not have; add it to `{group}`, or remove `{word}`")
+            }
+            ConstraintFault::NoMember => {
+                begin(f, "A0124")?;
+                write!(
+                    f,
+                    "a set without members in this group; add a member to `{group}`, or remove `{word}`"
+                )
             }
             ConstraintFault::OfItself => write!(
                 f,
@@ -188,6 +204,14 @@ impl fmt::Display for OrderError {
                 f,
                 "A0128: `{system}` of `{group}` cannot be both first and last; remove `first` or `last`"
             ),
+            Self::SetsApart { set, is_before, target } => {
+                let word = if *is_before { "before" } else { "after" };
+                write!(
+                    f,
+                    "A0124: the systems of set `{set}` should run {word} `{target}`, but no two of them are in one group; put \
+                     them in one group, or remove `{word}`"
+                )
+            }
             Self::CreateCycle { links } => {
                 f.write_str("A0131: the creation order of systems has a cycle: ")?;
                 write_cycle(f, links)

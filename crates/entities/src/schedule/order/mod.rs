@@ -46,6 +46,18 @@ pub(crate) struct OrderItem<'a> {
     pub(crate) before: &'a [SystemTarget],
     /// Siblings that run before this child.
     pub(crate) after: &'a [SystemTarget],
+    /// The sets of the child.
+    pub(crate) sets: &'a [TypeId],
+    /// The constraints of these sets.
+    pub(crate) set_constraints: Vec<SetConstraint<'a>>,
+}
+
+/// A constraint of a set, which holds for each of its members.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SetConstraint<'a> {
+    /// The systems that run before or after the members. It is no error if none of them is a sibling.
+    pub(crate) target: &'a SystemTarget,
+    pub(crate) is_before: bool,
 }
 
 /// The location of a target that is not a child of the group.
@@ -56,6 +68,8 @@ pub(crate) enum Elsewhere {
     InGroup { name: String, runs_before: Option<bool> },
     /// The target is a patch, which runs after each other system.
     AmongPatches,
+    /// The target is a set without members, which is allowed.
+    EmptySet,
 }
 
 /// A name for systems. It refers to all systems that match it.
@@ -67,6 +81,8 @@ pub enum SystemTarget {
     System(SystemId),
     /// All systems with a name.
     Name(String),
+    /// All members of a set, with the name of the set.
+    Set(TypeId, &'static str),
 }
 
 impl SystemTarget {
@@ -74,7 +90,7 @@ impl SystemTarget {
     /// disables a system.
     pub(crate) fn name(&self) -> Cow<'_, str> {
         match self {
-            Self::Type(_, name) => Cow::Borrowed(name),
+            Self::Type(_, name) | Self::Set(_, name) => Cow::Borrowed(name),
             Self::System(id) => Cow::Owned(format!("{id:?}")),
             Self::Name(name) => Cow::Borrowed(name),
         }
@@ -148,9 +164,11 @@ impl Constraints {
         let siblings = Siblings::new(items);
         let mut edges = Vec::new();
         for (place, item) in items.iter().enumerate() {
-            let before = item.before.iter().map(|target| (target, true));
-            let after = item.after.iter().map(|target| (target, false));
-            for (target, is_before) in before.chain(after) {
+            let before = item.before.iter().map(|target| (target, true, false));
+            let after = item.after.iter().map(|target| (target, false, false));
+            let of_sets = item.set_constraints.iter();
+            let of_sets = of_sets.map(|constraint| (constraint.target, constraint.is_before, true));
+            for (target, is_before, is_of_set) in before.chain(after).chain(of_sets) {
                 let said = |name: &str| NamedConstraint {
                     system: item.name.into(),
                     group: group.into(),
@@ -182,8 +200,13 @@ impl Constraints {
                         edges.push(Edge { before, after, said_by_after: !is_before });
                     }
                 }
-                if !found {
-                    return Err(OrderError::not_here(said(&target.name()), elsewhere(target)));
+                if !found && !is_of_set {
+                    let elsewhere = elsewhere(target);
+                    if elsewhere != Some(Elsewhere::EmptySet) {
+                        let said = said(&target.name());
+                        let is_set = matches!(target, SystemTarget::Set(..));
+                        return Err(OrderError::not_here(said, elsewhere, is_set));
+                    }
                 }
             }
         }
@@ -294,6 +317,7 @@ struct Siblings<'a> {
     by_type: HashMap<TypeId, u32>,
     by_name: HashMap<&'a str, u32>,
     by_id: HashMap<SystemId, u32>,
+    by_set: HashMap<TypeId, Vec<u32>>,
     /// For each child, the next child of the same type and the next child of the same name.
     next: Vec<[Option<u32>; 2]>,
 }
@@ -304,8 +328,14 @@ impl<'a> Siblings<'a> {
             by_type: HashMap::with_capacity(items.len()),
             by_name: HashMap::with_capacity(items.len()),
             by_id: HashMap::with_capacity(items.len()),
+            by_set: HashMap::new(),
             next: vec![[None; 2]; items.len()],
         };
+        for (place, item) in items.iter().enumerate() {
+            for &set in item.sets {
+                siblings.by_set.entry(set).or_default().push(place as u32);
+            }
+        }
         // Iterates in reverse, so that each child is linked to the next one that was added after it.
         for (place, item) in items.iter().enumerate().rev() {
             let index = place as u32;
@@ -323,8 +353,14 @@ impl<'a> Siblings<'a> {
             SystemTarget::Type(id, _) => (self.by_type.get(id), Some(0)),
             SystemTarget::Name(name) => (self.by_name.get(name.as_str()), Some(1)),
             SystemTarget::System(id) => (self.by_id.get(id), None),
+            SystemTarget::Set(..) => (None, None),
+        };
+        let members = match target {
+            SystemTarget::Set(set, _) => self.by_set.get(set).map_or(&[][..], Vec::as_slice),
+            _ => &[],
         };
         let next = move |&place: &u32| same.and_then(|same: usize| self.next[place as usize][same]);
-        std::iter::successors(first.copied(), next).map(|place| place as usize)
+        let named = std::iter::successors(first.copied(), next);
+        named.chain(members.iter().copied()).map(|place| place as usize)
     }
 }

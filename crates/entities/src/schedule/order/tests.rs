@@ -62,7 +62,18 @@ fn items(children: &[Child]) -> Vec<OrderItem<'_>> {
     let item = |child| {
         let &Child { ref name, kind: number, id, first, last, ref before, ref after } = child;
         let id = id.unwrap_or(id_of(0));
-        OrderItem { name, type_id: kind(number), id, first, last, is_late: false, before, after }
+        OrderItem {
+            name,
+            type_id: kind(number),
+            id,
+            first,
+            last,
+            is_late: false,
+            before,
+            after,
+            sets: &[],
+            set_constraints: Vec::new(),
+        }
     };
     children.iter().map(item).collect()
 }

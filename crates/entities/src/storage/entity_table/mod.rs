@@ -25,6 +25,7 @@
 #[cfg(test)]
 mod model;
 mod page;
+mod rebuild;
 mod reserved;
 #[cfg(test)]
 mod tests;
@@ -40,6 +41,7 @@ use page::{
     write_id_range,
 };
 pub(crate) use page::{PageView, SlotMut, SlotView, next_version};
+pub use rebuild::FutureIds;
 pub(crate) use reserved::NextIds;
 
 /// The chunk of a slot without an entity, and the end of the free list. It is not the number of any chunk, nor an index.

@@ -128,7 +128,16 @@ impl Chunk {
     #[must_use = "`Chunks` keeps a list of uniform chunks"]
     pub(crate) fn note_written_rows(&mut self, first: u32, rows: u32, version: Version) -> bool {
         let is_uniform = self.versions.set_all(version);
-        self.track_all(first, rows, version, self.len);
+        self.track_all(first, rows, version, self.len, false);
+        is_uniform
+    }
+
+    /// Records that all rows are new, with all their values. Returns whether the caller has to
+    /// [record](super::Chunks::note_uniform) the chunk as uniform.
+    #[must_use = "`Chunks` keeps a list of uniform chunks"]
+    pub(crate) fn note_arrived(&mut self, version: Version) -> bool {
+        let is_uniform = self.versions.set_all(version);
+        self.track_all(0, self.len, version, self.len, true);
         is_uniform
     }
 
@@ -139,16 +148,17 @@ impl Chunk {
     pub(crate) fn note_new(&mut self, first: u32, rows: u32, version: Version) -> bool {
         let is_uniform = self.versions.set_all(version);
         if self.is_tracked() {
-            self.track_all(first, rows, version, first);
+            self.track_all(first, rows, version, first, true);
         }
         is_uniform
     }
 
-    /// Records in the row versions that all values of rows were written. `len` is the number of rows without new ones.
+    /// Records in the row versions that all values of rows were written, and that they are new if `is_new` is set. `len` is the
+    /// number of rows without new ones.
     #[inline(never)]
-    fn track_all(&mut self, first: u32, rows: u32, version: Version, len: u32) {
+    fn track_all(&mut self, first: u32, rows: u32, version: Version, len: u32, is_new: bool) {
         if let Some(tracking) = self.versions.tracking_mut() {
-            tracking.mark_all(first, rows, version, len);
+            tracking.mark_all(first, rows, version, len, is_new);
         }
     }
 
@@ -171,6 +181,15 @@ impl Chunk {
     pub(crate) fn tracked_column(&self, column: u32) -> *mut TrackedColumn {
         match (self.tracked_place(column), self.versions.tracking()) {
             (Some(at), Some(tracking)) => tracking.address(at).as_ptr(),
+            _ => std::ptr::null_mut(),
+        }
+    }
+
+    /// Returns the address of the row versions at which a component arrived, or null if the column is not tracked.
+    #[inline]
+    pub(crate) fn added_column(&self, column: u32) -> *mut TrackedColumn {
+        match (self.tracked_place(column), self.versions.tracking()) {
+            (Some(at), Some(tracking)) => tracking.added_address(at).as_ptr(),
             _ => std::ptr::null_mut(),
         }
     }
@@ -230,7 +249,19 @@ impl Chunk {
                 Some((theirs, source)) => {
                     tracking.follow_rows(at, moved, source, theirs);
                 }
-                None => tracking.mark(at, moved.to, moved.rows, version, moved.to),
+                None => {
+                    // A replaced value is written, and its component is not new.
+                    let ty = shape.types[column as usize];
+                    let theirs = from.shape().index.find(ty).map(|found| found.column);
+                    let theirs = theirs.and_then(|theirs| from.tracked_place(theirs));
+                    match theirs.zip(from.versions.tracking()) {
+                        Some((theirs, source)) => {
+                            tracking.mark(at, moved.to, moved.rows, version, moved.to);
+                            tracking.follow_added(at, moved, source, theirs);
+                        }
+                        None => tracking.mark_new(at, moved.to, moved.rows, version, moved.to),
+                    }
+                }
             }
         }
     }

@@ -10,7 +10,10 @@ use crate::storage::raw_values::prefetch;
 use crate::storage::row_moves::RowMove;
 use crate::version::Version;
 
-/// The version of each row of a chunk, for each of its [tracked](crate::Component::TRACK_CHANGES) types.
+/// The versions of each row of a chunk, for each of its [tracked](crate::Component::TRACK_CHANGES) types.
+///
+/// Each type has two columns: the version of the last write, and the version at which the component arrived. The second columns
+/// follow the first ones of all types. A type is identified by the index of its first column.
 // The columns are not in a `Box`, because jobs keep their addresses.
 pub(crate) struct RowVersions {
     columns: NonNull<[TrackedColumn]>,
@@ -58,18 +61,23 @@ const _: () = assert!(size_of::<TrackedColumn>() <= 64);
 unsafe impl Send for RowVersions {}
 
 impl RowVersions {
-    /// Creates the row versions of a chunk without rows.
+    /// Creates the row versions of a chunk without rows, with this number of tracked types.
     pub(crate) fn new(columns: usize, capacity: u32) -> Self {
-        Self::of(vec![TrackedColumn::new(capacity); columns])
+        Self::of(vec![TrackedColumn::new(capacity); 2 * columns])
     }
 
     fn of(columns: Vec<TrackedColumn>) -> Self {
         Self { columns: NonNull::from(Box::leak(columns.into_boxed_slice())) }
     }
 
-    /// Returns the number of columns.
+    /// Returns the number of tracked types.
     pub(crate) fn len(&self) -> usize {
-        self.columns.len()
+        self.columns.len() / 2
+    }
+
+    /// Returns the index of the column with the versions at which a type arrived.
+    fn added(&self, at: u32) -> u32 {
+        self.len() as u32 + at
     }
 
     /// Returns whether the masks of all columns have exactly the size for a chunk of this capacity.
@@ -120,6 +128,11 @@ impl RowVersions {
         unsafe { self.columns.cast::<TrackedColumn>().add(at as usize) }
     }
 
+    /// Returns the address of the column with the versions at which a type arrived. The address never changes.
+    pub(crate) fn added_address(&self, at: u32) -> NonNull<TrackedColumn> {
+        self.address(self.added(at))
+    }
+
     /// Returns a column without borrowing other columns, which jobs may be changing.
     fn column(&self, at: u32) -> &TrackedColumn {
         // SAFETY: the column lives as long as `self`, and the result borrows `self`.
@@ -138,19 +151,34 @@ impl RowVersions {
         column.mark(first, rows);
     }
 
-    /// Marks contiguous rows of all columns as written at a version. `len` is the number of rows without new ones.
-    pub(crate) fn mark_all(&mut self, first: u32, rows: u32, version: Version, len: u32) {
-        for column in self.columns_mut() {
+    /// Marks contiguous rows of a type as written and new at a version. `len` is the number of rows without new ones.
+    pub(crate) fn mark_new(&mut self, at: u32, first: u32, rows: u32, version: Version, len: u32) {
+        self.mark(at, first, rows, version, len);
+        self.mark(self.added(at), first, rows, version, len);
+    }
+
+    /// Marks contiguous rows of all types as written at a version, and as new if `is_new` is set. `len` is the number of rows without
+    /// new ones.
+    pub(crate) fn mark_all(
+        &mut self,
+        first: u32,
+        rows: u32,
+        version: Version,
+        len: u32,
+        is_new: bool,
+    ) {
+        let columns = if is_new { self.columns.len() } else { self.len() };
+        for column in &mut self.columns_mut()[..columns] {
             column.begin(version, len);
             column.mark(first, rows);
         }
     }
 
-    /// Adapts row versions to an archetype with other columns. `columns` has the old position of each column, or `None` for a new
-    /// column, all of whose rows get `version`. Returns `None` if there are no columns.
+    /// Adapts row versions to an archetype with other types. `columns` has the old position of each type, or `None` for a new type,
+    /// all of whose rows get `version`. Returns `None` if there are no types.
     pub(crate) fn rearranged(
         old: Option<Self>,
-        columns: impl ExactSizeIterator<Item = Option<u32>>,
+        columns: impl ExactSizeIterator<Item = Option<u32>> + Clone,
         capacity: u32,
         version: Version,
         memory: &mut MetadataPool,
@@ -158,7 +186,9 @@ impl RowVersions {
         let mut old = old;
         let mut new = (columns.len() > 0).then(|| memory.take_tracking(columns.len(), capacity));
         let places = new.iter_mut().flat_map(|new| new.columns_mut());
-        for (place, column) in places.zip(columns) {
+        let before = old.as_ref().map_or(0, |old| old.len() as u32);
+        let added = columns.clone().map(|column| column.map(|at| before + at));
+        for (place, column) in places.zip(columns.chain(added)) {
             match column.zip(old.as_mut()) {
                 // Each old column is used at most once, so it can be moved instead of copied.
                 Some((at, old)) => std::mem::swap(place, &mut old.columns_mut()[at as usize]),
@@ -177,8 +207,18 @@ impl RowVersions {
         self.column(at).version(row)
     }
 
-    /// Copies the versions of a column for rows that arrive from another chunk.
+    /// Copies the versions of a type for rows that arrive from another chunk.
     pub(crate) fn follow_rows(&mut self, at: u32, moved: RowMove, from: &Self, from_at: u32) {
+        self.follow_column(at, moved, from, from_at);
+        self.follow_added(at, moved, from, from_at);
+    }
+
+    /// Copies the versions at which a type arrived, for rows that arrive from another chunk.
+    pub(crate) fn follow_added(&mut self, at: u32, moved: RowMove, from: &Self, from_at: u32) {
+        self.follow_column(self.added(at), moved, from, from.added(from_at));
+    }
+
+    fn follow_column(&mut self, at: u32, moved: RowMove, from: &Self, from_at: u32) {
         let RowMove { from: from_first, to: first, rows } = moved;
         let (column, from) =
             (&mut self.columns_mut()[at as usize], &from.columns()[from_at as usize]);
@@ -236,7 +276,7 @@ impl RowVersions {
 
     /// Checks the invariants for a chunk with this number of columns, capacity and length.
     pub(crate) fn check(&self, columns: usize, capacity: u32, len: u32) -> Result<(), String> {
-        holds!(self.columns.len() == columns, "does not track the types that ask for it");
+        holds!(self.columns.len() == 2 * columns, "does not track the types that ask for it");
         let has_room =
             |column: &TrackedColumn| column.capacity == capacity && column.mask.is_for(1, capacity);
         let all_have_room = self.columns().iter().all(has_room);
@@ -417,6 +457,7 @@ mod tests {
             let mut memory = MetadataPool::default();
             let mut tracking = RowVersions::new(1, CAPACITY);
             let mut model: Vec<u32> = Vec::new();
+            let mut arrived: Vec<u32> = Vec::new();
             let mut now = 1;
             for _ in 0..120 {
                 let len = model.len() as u32;
@@ -425,8 +466,9 @@ mod tests {
                     0 => now += 1,
                     1 => {
                         let rows = numbers.below(CAPACITY - len + 1);
-                        tracking.mark_all(len, rows, version, len);
+                        tracking.mark_all(len, rows, version, len, true);
                         model.resize((len + rows) as usize, now);
+                        arrived.resize((len + rows) as usize, now);
                     }
                     2 if len > 0 => {
                         let first = numbers.below(len);
@@ -435,7 +477,7 @@ mod tests {
                         model[first as usize..][..rows as usize].fill(now);
                     }
                     3 if len > 0 => {
-                        tracking.mark(0, 0, len, version, len);
+                        tracking.mark_all(0, len, version, len, false);
                         model.fill(now);
                     }
                     4 if len < CAPACITY => {
@@ -446,12 +488,13 @@ mod tests {
                         };
                         let rows = numbers.below((CAPACITY - len).min(9)) + 1;
                         let mut other = RowVersions::new(1, CAPACITY);
-                        other.mark(0, 0, CAPACITY, Version::from_number(old), CAPACITY);
+                        other.mark_new(0, 0, CAPACITY, Version::from_number(old), CAPACITY);
                         // Some of the rows were written at the current version.
                         let written = numbers.below(rows);
                         other.mark(0, 3, written, Version::from_number(now), CAPACITY);
                         tracking.follow_rows(0, RowMove { from: 3, to: len, rows }, &other, 0);
                         model.resize((len + rows) as usize, old);
+                        arrived.resize((len + rows) as usize, old);
                         model[len as usize..][..written as usize].fill(now);
                     }
                     5 if len > 0 => {
@@ -461,9 +504,11 @@ mod tests {
                         let moved = rows.min(len - first - rows);
                         tracking.copy_rows(len - moved, first, moved);
                         tracking.clear_rows(len - rows, rows);
-                        let last = model.split_off((len - moved) as usize);
-                        model.truncate((len - rows) as usize);
-                        model[first as usize..][..moved as usize].copy_from_slice(&last);
+                        for model in [&mut model, &mut arrived] {
+                            let last = model.split_off((len - moved) as usize);
+                            model.truncate((len - rows) as usize);
+                            model[first as usize..][..moved as usize].copy_from_slice(&last);
+                        }
                     }
                     6 => {
                         let new = numbers.below(2) == 0;
@@ -475,6 +520,7 @@ mod tests {
                         tracking = other.unwrap();
                         if new {
                             model.fill(now);
+                            arrived.fill(now);
                         }
                     }
                     7 if len > 0 => {
@@ -493,18 +539,22 @@ mod tests {
                         tracking.copy_rows(len - 1, row, 1);
                         tracking.clear_rows(len - 1, 1);
                         model.swap_remove(row as usize);
+                        arrived.swap_remove(row as usize);
                     }
                     _ => {}
                 }
                 let len = model.len() as u32;
                 tracking.check(1, CAPACITY, len).unwrap();
                 let since = numbers.below(now + 1);
-                let mut words = vec![0; CAPACITY.div_ceil(64) as usize];
-                tracking.add_newer(0, Version::from_number(since), &mut words);
-                for (row, &version) in (0..).zip(&model) {
-                    assert_eq!(tracking.version(0, row).number(), version);
-                    let is_newer = words[(row / 64) as usize] >> (row % 64) & 1 != 0;
-                    assert_eq!(is_newer, version > since, "{version} after {since}");
+                // The second column has the versions of arrival.
+                for (at, model) in [(0, &model), (1, &arrived)] {
+                    let mut words = vec![0; CAPACITY.div_ceil(64) as usize];
+                    tracking.add_newer(at, Version::from_number(since), &mut words);
+                    for (row, &version) in (0..).zip(model) {
+                        assert_eq!(tracking.version(at, row).number(), version);
+                        let is_newer = words[(row / 64) as usize] >> (row % 64) & 1 != 0;
+                        assert_eq!(is_newer, version > since, "{version} after {since}");
+                    }
                 }
             }
         }

@@ -5,16 +5,18 @@
 use std::any::{TypeId, type_name};
 use std::fmt;
 use std::marker::PhantomData;
+use std::panic::Location;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
 use ancho_collections::Allocator;
 use ancho_jobs::JobScheduler;
 
-use super::values::{Local, Res, ResMut, Single, SystemData, UpdateAllocator};
+use super::values::{Local, Res, ResMut, ResourceRemoved, Single, SystemData, UpdateAllocator};
 use super::{ParamSetup, ParamState, SystemParam, short_name};
 use crate::commands::{CommandError, Commands, EntityCommandBuffer};
 use crate::manager::EntityManager;
+use crate::messages::Messages;
 use crate::query::{
     Lookup, LookupForm, ManagerBesideViews, Query, QueryData, QueryFilter, SystemQuery,
 };
@@ -23,7 +25,7 @@ use crate::system::point::{CommandPoint, CommandsAt};
 use crate::system::system::System;
 use crate::time::Time;
 use crate::version::Version;
-use crate::world::{NonSend, NonSendMut, Resource, World};
+use crate::world::{BorrowedResource, NonSend, NonSendMut, Resource, ResourceSlot, World};
 
 /// A world that the parameters of a running system share.
 ///
@@ -51,16 +53,27 @@ impl<'w> UnsafeWorldCell<'w> {
         unsafe { NonNull::new_unchecked(&raw mut (*self.world.as_ptr()).entities) }
     }
 
-    /// Returns the address of a resource, or `None` if the world does not have it.
+    /// Returns the messages.
+    ///
+    /// # Safety
+    ///
+    /// - no parameter in use changes queues of messages
+    #[inline]
+    pub(super) unsafe fn messages(self) -> &'w Messages {
+        // SAFETY: the pointer is valid for `'w`, and the caller says that the field does not change.
+        unsafe { &(*self.world.as_ptr()).messages }
+    }
+
+    /// Returns the slot of a resource.
     ///
     /// # Safety
     ///
     /// - no parameter in use inserts or removes resources
     #[inline]
-    unsafe fn resource<T: Send + 'static>(self, place: u32) -> Option<NonNull<T>> {
-        // SAFETY: the pointer is valid for `'w`. The caller says that the table of resources does not change. Values that other
-        // parameters write are not stored in the table itself.
-        unsafe { (*self.world.as_ptr()).resources.get_at::<T>(place) }
+    unsafe fn resource(self, place: u32) -> Option<&'w ResourceSlot> {
+        // SAFETY: the pointer is valid for `'w`. The caller says that the table of resources does not change, so the reference to the
+        // table, which other parameters share, is valid for `'w`. What other parameters write in slots are cells.
+        unsafe { (*self.world.as_ptr()).resources.slot(place) }
     }
 }
 
@@ -117,7 +130,7 @@ unsafe impl<D: QueryData, F: QueryFilter> SystemParam for Query<'_, D, F> {
 
     fn declare(setup: &mut ParamSetup<'_>) -> Result<QueryParamState, ParamConflict> {
         let kept = SystemQuery::of_query::<D, F>(&setup.world.entities);
-        let kept = kept.map_err(ParamConflict::of_query)?;
+        let kept = kept.map_err(ParamConflict::of_message)?;
         QueryParamState::declare::<Self>(setup, kept, true)
     }
 
@@ -149,7 +162,7 @@ unsafe impl<D: QueryData, F: QueryFilter> SystemParam for Lookup<'_, D, F> {
 
     fn declare(setup: &mut ParamSetup<'_>) -> Result<QueryParamState, ParamConflict> {
         let kept = SystemQuery::of_lookup::<D, F>(&setup.world.entities);
-        let kept = kept.map_err(ParamConflict::of_query)?;
+        let kept = kept.map_err(ParamConflict::of_message)?;
         QueryParamState::declare::<Self>(setup, kept, false)
     }
 
@@ -229,7 +242,7 @@ unsafe impl<D: QueryData, F: QueryFilter> SystemParam for Single<'_, D, F> {
 
     fn declare(setup: &mut ParamSetup<'_>) -> Result<QueryParamState, ParamConflict> {
         let kept = SystemQuery::of_query::<D, F>(&setup.world.entities);
-        let kept = kept.map_err(ParamConflict::of_query)?;
+        let kept = kept.map_err(ParamConflict::of_message)?;
         QueryParamState::declare::<Self>(setup, kept, true)
     }
 
@@ -259,7 +272,7 @@ unsafe impl<D: QueryData, F: QueryFilter> SystemParam for Option<Single<'_, D, F
 
     fn declare(setup: &mut ParamSetup<'_>) -> Result<QueryParamState, ParamConflict> {
         let kept = SystemQuery::of_query::<D, F>(&setup.world.entities);
-        let kept = kept.map_err(ParamConflict::of_query)?;
+        let kept = kept.map_err(ParamConflict::of_message)?;
         QueryParamState::declare::<Single<'_, D, F>>(setup, kept, false)
     }
 
@@ -281,44 +294,56 @@ unsafe impl<D: QueryData, F: QueryFilter> SystemParam for Option<Single<'_, D, F
     }
 }
 
-/// The index of a resource in the world.
-impl ParamState for u32 {}
+/// The state of [`Res`] and [`ResMut`].
+#[derive(Debug)]
+pub struct ResourceState {
+    /// The index of the resource in the world.
+    place: u32,
+    /// The version of this run. Reading it from the entities would alias a parameter `&mut EntityManager`.
+    version: Version,
+}
+
+impl ParamState for ResourceState {}
 
 fn declare_resource<T: Resource, P>(
     setup: &mut ParamSetup<'_>,
     write: bool,
-) -> Result<u32, ParamConflict> {
+) -> Result<ResourceState, ParamConflict> {
     let (ty, name) = (TypeId::of::<T>(), type_name::<T>());
     setup.declare::<P>(ParamAccess::Resource { ty, name, write })?;
-    Ok(setup.world.resources.place_of::<T>())
-}
-
-fn prepare_resource<T: Resource>(place: u32, world: &World) -> Result<(), SystemFault> {
-    match world.resources.get_at::<T>(place) {
-        Some(_) => Ok(()),
-        None => Err(SystemFault::NoResource { resource: type_name::<T>() }),
-    }
+    let place = setup.world.resources.place_of::<T>().map_err(ParamConflict::of_message)?;
+    Ok(ResourceState { place, version: Version::NEVER })
 }
 
 /// Implements [`SystemParam`] for a resource that is read or written, and for an `Option` of it.
 macro_rules! implement_resource {
-    ($name:ident, $is_written:literal, $found:pat_param => $borrowed:expr) => {
+    ($name:ident, $is_written:literal, $borrow:ident) => {
         // SAFETY:
         // - the resource is declared, as written if this parameter writes it
         // - this parameter accesses nothing else
         unsafe impl<T: Resource> SystemParam for $name<'_, T> {
-            type State = u32;
+            type State = ResourceState;
             type Item<'w, 's> = $name<'w, T>;
 
-            fn declare(setup: &mut ParamSetup<'_>) -> Result<u32, ParamConflict> {
+            fn declare(setup: &mut ParamSetup<'_>) -> Result<ResourceState, ParamConflict> {
                 declare_resource::<T, Self>(setup, $is_written)
             }
 
-            fn prepare(state: &mut u32, world: &mut World) -> Result<(), SystemFault> {
-                prepare_resource::<T>(*state, world)
+            #[inline]
+            fn prepare(state: &mut ResourceState, world: &mut World) -> Result<(), SystemFault> {
+                state.version = world.entities.storage.version;
+                let slot = world.resources.slot(state.place);
+                match slot.and_then(ResourceSlot::address::<T>) {
+                    Some(_) => Ok(()),
+                    None => Err(SystemFault::NoResource { resource: type_name::<T>() }),
+                }
             }
 
-            unsafe fn fetch<'w>(state: &mut u32, world: UnsafeWorldCell<'w>) -> $name<'w, T> {
+            #[inline]
+            unsafe fn fetch<'w>(
+                state: &mut ResourceState,
+                world: UnsafeWorldCell<'w>,
+            ) -> $name<'w, T> {
                 // SAFETY: the caller meets the same contract for this function, and both types declare the same access.
                 unsafe { Option::<$name<'_, T>>::fetch(state, world) }.expect("`prepare` found it")
             }
@@ -328,28 +353,77 @@ macro_rules! implement_resource {
         // - the resource is declared, as written if this parameter writes it
         // - this parameter accesses nothing else
         unsafe impl<T: Resource> SystemParam for Option<$name<'_, T>> {
-            type State = u32;
+            type State = ResourceState;
             type Item<'w, 's> = Option<$name<'w, T>>;
 
-            fn declare(setup: &mut ParamSetup<'_>) -> Result<u32, ParamConflict> {
+            fn declare(setup: &mut ParamSetup<'_>) -> Result<ResourceState, ParamConflict> {
                 declare_resource::<T, Self>(setup, $is_written)
             }
 
+            #[inline]
+            fn prepare(state: &mut ResourceState, world: &mut World) -> Result<(), SystemFault> {
+                state.version = world.entities.storage.version;
+                Ok(())
+            }
+
+            #[inline]
             unsafe fn fetch<'w>(
-                state: &mut u32,
+                state: &mut ResourceState,
                 world: UnsafeWorldCell<'w>,
             ) -> Option<$name<'w, T>> {
-                // SAFETY: only `&mut World` inserts and removes resources, and it conflicts with every parameter. For the
-                // reference: the world is borrowed mutably for `'w`, and conflicting parameters were refused. Those are parameters
-                // that write this resource, and, if this parameter writes it, parameters that read it.
-                unsafe { world.resource::<T>(*state).map(|$found| $name($borrowed)) }
+                // SAFETY: only `&mut World` inserts and removes resources, and it conflicts with every parameter.
+                let slot = unsafe { world.resource(state.place) }?;
+                // SAFETY:
+                // - `declare` found the index of the type `T`
+                // - the world is borrowed mutably for `'w`, and conflicting parameters were refused: those that write this resource,
+                //   and, if this parameter writes it, those that read it
+                let borrowed = unsafe { BorrowedResource::<T>::new(slot) }?;
+                Some($borrow(borrowed, world.since, state.version))
             }
         }
     };
 }
 
-implement_resource!(Res, false, found => found.as_ref());
-implement_resource!(ResMut, true, mut found => found.as_mut());
+implement_resource!(Res, false, borrow_shared);
+implement_resource!(ResMut, true, borrow_mut);
+
+#[inline]
+fn borrow_shared<T: Resource>(
+    borrowed: BorrowedResource<'_, T>,
+    since: Version,
+    _: Version,
+) -> Res<'_, T> {
+    let (is_changed, is_added) = (borrowed.is_changed(since), borrowed.is_added(since));
+    Res { value: borrowed.into_ref(), is_changed, is_added }
+}
+
+#[inline]
+fn borrow_mut<T: Resource>(
+    borrowed: BorrowedResource<'_, T>,
+    since: Version,
+    version: Version,
+) -> ResMut<'_, T> {
+    ResMut { borrowed, since, version }
+}
+
+// SAFETY:
+// - the resource is declared as read
+// - this parameter accesses nothing else
+unsafe impl<T: Resource> SystemParam for ResourceRemoved<T> {
+    type State = ResourceState;
+    type Item<'w, 's> = Self;
+
+    fn declare(setup: &mut ParamSetup<'_>) -> Result<ResourceState, ParamConflict> {
+        declare_resource::<T, Self>(setup, false)
+    }
+
+    unsafe fn fetch(state: &mut ResourceState, world: UnsafeWorldCell<'_>) -> Self {
+        // SAFETY: only `&mut World` inserts and removes resources, and it conflicts with every parameter.
+        let slot = unsafe { world.resource(state.place) };
+        let was_removed = slot.is_some_and(|slot| slot.is_removed(world.since));
+        Self { was_removed, resource: PhantomData }
+    }
+}
 
 /// The id of a non-send value, if the world has it.
 impl ParamState for Option<u64> {}
@@ -465,8 +539,12 @@ impl ParamState for CommandsState {
             self.is_open = false;
             return Ok(());
         }
+        if world.systems.is_on_fast_path && self.buffer.needs_world() {
+            // The system table is not in the world now. The update calls this method again when it is.
+            return Err(SystemFault::Unfinished);
+        }
         // If user code panics here, the buffer stays open, and the next run replaces it.
-        let played = world.entities.play(&mut self.buffer);
+        let played = self.buffer.play_in(world, Location::caller());
         self.is_open = self.buffer.clear().is_err();
         let skipped = SystemFault::skipped_commands(&played);
         let result = played.map(drop).map_err(SystemFault::from);
@@ -474,6 +552,10 @@ impl ParamState for CommandsState {
             Some(skipped) => world.systems.add_fault(result, skipped),
             None => result,
         }
+    }
+
+    fn release(&mut self) {
+        self.is_open = false;
     }
 }
 
@@ -515,6 +597,8 @@ pub struct CommandsAtState {
     /// The id and the name of the recording system.
     recorder: (Option<SystemId>, Arc<str>),
     buffer: Option<EntityCommandBuffer>,
+    /// Set if the buffer was not used since it was taken from the point.
+    is_unused: bool,
 }
 
 impl ParamState for CommandsAtState {
@@ -523,6 +607,10 @@ impl ParamState for CommandsAtState {
             world.systems.points.push(self.point, buffer, &self.recorder);
         }
         Ok(())
+    }
+
+    fn release(&mut self) {
+        self.is_unused = true;
     }
 }
 
@@ -537,12 +625,19 @@ unsafe impl<P: CommandPoint> SystemParam for CommandsAt<'_, P> {
         setup.declare::<Self>(ParamAccess::Ids { at_once: false })?;
         let systems = &mut setup.world.systems;
         let recorder = (systems.executing, setup.name.into());
-        Ok(CommandsAtState { point: systems.points.place_of::<P>(), recorder, buffer: None })
+        Ok(CommandsAtState {
+            point: systems.points.place_of::<P>(),
+            recorder,
+            buffer: None,
+            is_unused: false,
+        })
     }
 
     fn prepare(state: &mut CommandsAtState, world: &mut World) -> Result<(), SystemFault> {
         // A remaining buffer belongs to a run that failed, and is dropped.
-        state.buffer = Some(world.systems.points.take_buffer(state.point)?);
+        if !std::mem::take(&mut state.is_unused) || state.buffer.is_none() {
+            state.buffer = Some(world.systems.points.take_buffer(state.point)?);
+        }
         Ok(())
     }
 
@@ -740,48 +835,55 @@ unsafe impl SystemParam for &mut World {
 // once, with the sentences of the trait. No type implements these traits, and no other crate can name them.
 //
 // A bound without parameters that is never met is an error, unless it has a bound lifetime: hence the lifetime of the traits.
+//
+// The traits have no `label`: with one, the compiler adds a line for the trait. The implementations for every `Unimplemented` are
+// never used. They are hidden by `do_not_recommend`, which also hides the two lines about the called function. Without them the
+// compiler finds that a reference to a `Res` is `Send`, and proposes to borrow the closure of the job.
 
 /// Never implemented: a world is used by one thread at a time.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be shared with a job or another thread",
-    label = "only one thread can use a world",
+    message = "`{Self}` cannot be shared with a job or another thread: only one thread can use a world",
     note = "copy values before the job: `let gravity = world.resource::<Gravity>().0;`; pass other data to the job: \
             `.with(lookup.into_job())` for other entities, `.with(commands.writer())` for structural changes"
 )]
 #[expect(unnameable_types, reason = "no type implements it")]
 pub trait WorldInJob<'a> {}
 
+#[diagnostic::do_not_recommend]
+impl<T: Unimplemented> WorldInJob<'_> for T {}
+
 /// Never implemented: queries and lookups stay on the thread of their world.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be used in a job or on another thread",
-    label = "a view stays on the thread of its world",
+    message = "`{Self}` cannot be used in a job or on another thread: it stays on the thread of its world",
     note = "to look up entities in a job, pass `.with(lookup.into_job())`, where `lookup` is a parameter `Lookup<&T>` of the system; \
             or collect the values of the query before the job"
 )]
 #[expect(unnameable_types, reason = "no type implements it")]
 pub trait QueryInJob {}
 
+#[diagnostic::do_not_recommend]
+impl<T: Unimplemented> QueryInJob for T {}
+
 /// Never implemented: recorders of commands stay on the thread of their world.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be used in a job or on another thread",
-    label = "these commands stay on the thread of their world",
+    message = "`{Self}` cannot be used in a job or on another thread: it stays on the thread of its world",
     note = "to record commands in a job, pass `.with(commands.writer())`, where `commands` is a parameter \
             `CommandsAt<EndSimulation>` of the system"
 )]
 #[expect(unnameable_types, reason = "no type implements it")]
 pub trait CommandsInJob<'a> {}
 
+#[diagnostic::do_not_recommend]
+impl<T: Unimplemented> CommandsInJob<'_> for T {}
+
 /// Never implemented: a job outlives the run of its system, and with it the borrow of a parameter.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be moved to a job or another thread",
-    label = "this is borrowed for one run of the system",
+    message = "`{Self}` cannot be moved to a job or another thread: it is borrowed for one run of the system",
     note = "copy values before the job: `let gravity = gravity.0;`; pass containers to the job: `.with(settings.list.read())`"
 )]
 #[expect(unnameable_types, reason = "no type implements it")]
 pub trait ValueInJob {}
 
-/// Implemented for every [`Unimplemented`], and so never. Without an implementation the compiler finds that a reference to a `Res`
-/// is `Send`, and proposes to borrow the closure of the job.
 #[diagnostic::do_not_recommend]
 impl<T: Unimplemented> ValueInJob for T {}
 

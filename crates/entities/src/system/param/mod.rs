@@ -7,6 +7,8 @@
 #![expect(non_snake_case, reason = "values are named as their types are")]
 
 mod fetch;
+mod messages;
+mod read_only;
 mod values;
 
 use std::any::type_name;
@@ -15,8 +17,14 @@ use std::marker::PhantomData;
 use std::ptr::NonNull;
 
 pub(crate) use fetch::ParamBuffer;
-pub use fetch::{CommandsAtState, CommandsState, LocalState, QueryParamState, UnsafeWorldCell};
-pub use values::{Local, Res, ResMut, Single, SystemData, UpdateAllocator};
+pub use fetch::{
+    CommandsAtState, CommandsState, LocalState, QueryParamState, ResourceState, UnsafeWorldCell,
+};
+pub use messages::{
+    MessageReader, MessageWriter, ReaderState, UnreadMessages, UnreadState, WriterState,
+};
+pub use read_only::{ParamField, ReadOnlyParam, require_param_field};
+pub use values::{Local, Res, ResMut, ResourceRemoved, Single, SystemData, UpdateAllocator};
 
 use crate::all_tuples::all_tuples;
 use crate::manager::EntityManager;
@@ -32,10 +40,14 @@ use crate::world::World;
 /// | [`Lookup<D, F>`](crate::Lookup) | components by entity, in any order |
 /// | [`Single<D, F>`](crate::Single), `Option<Single<D, F>>` | components of the only matching entity |
 /// | [`Res<T>`](crate::Res), [`ResMut<T>`](crate::ResMut), and `Option`s of them | a resource |
+/// | [`ResourceRemoved<T>`](crate::ResourceRemoved) | whether a resource was removed |
+/// | [`MessageReader<M>`](crate::MessageReader), [`MessageWriter<M>`](crate::MessageWriter) | messages |
 /// | [`NonSend<T>`](crate::NonSend), [`NonSendMut<T>`](crate::NonSendMut), and `Option`s of them | a value that is not `Send`, on its thread |
 /// | [`Time`](crate::Time) | the time of the update |
 /// | [`Commands`](crate::Commands) | records structural changes that are applied right after the system |
 /// | [`CommandsAt<P>`](crate::CommandsAt) | records structural changes that are applied at a command point, also in jobs |
+/// | [`Removed<T>`](crate::Removed) | entities that lost a component since the system last ran |
+/// | [`On<E>`](crate::On) | the events of an observer |
 /// | [`UpdateAllocator`](crate::UpdateAllocator) | memory that lives for two updates |
 /// | [`Local<T>`](crate::Local) | a value of the system itself |
 /// | [`SystemData<S>`](crate::SystemData) | the fields of a struct system, shared |
@@ -45,17 +57,19 @@ use crate::world::World;
 /// | `&mut World` | everything, exclusive |
 /// | [`ParamSet<(…)>`](crate::ParamSet) | conflicting parameters, one at a time |
 /// | tuples of up to 16 | all of them |
+/// | structs that derive `SystemParam` | their fields |
 ///
 /// A function has up to 16 parameters. Their types are written without lifetimes.
 ///
 /// # Examples
 ///
 /// ```
-/// use ancho_entities::{Component, Local, Query, ResMut, World};
+/// use ancho_entities::{Component, Local, Query, ResMut, Resource, World};
 ///
 /// #[derive(Component, Clone, Copy)]
 /// struct Health(u32);
 ///
+/// #[derive(Resource, Clone)]
 /// struct Deaths(usize);
 ///
 /// fn count(health: Query<&Health>, mut deaths: ResMut<Deaths>, mut runs: Local<u32>) {
@@ -71,9 +85,28 @@ use crate::world::World;
 /// assert_eq!(world.resource::<Deaths>().0, 1);
 /// ```
 ///
+/// A struct of parameters has the lifetimes `'w`, for data of the world, and `'s`, for data of the system:
+///
+/// ```
+/// use ancho_entities::{Component, Local, Query, SystemParam, World};
+///
+/// #[derive(Component)]
+/// struct Unit(u32);
+///
+/// #[derive(SystemParam)]
+/// struct Census<'w, 's> {
+///     units: Query<'w, &'static Unit>,
+///     runs: Local<'s, u32>,
+/// }
+///
+/// let mut world = World::new("Simulation");
+/// world.add_system(|mut census: Census| *census.runs += census.units.count() as u32);
+/// world.update(0.1);
+/// ```
+///
 /// # Safety
 ///
-/// Not to be implemented outside of this crate.
+/// Not to be implemented outside of this crate, except by the derive macro.
 ///
 /// - `declare` declares all data of the world that `fetch` accesses
 /// - `fetch` accesses no other data, and accesses it mutably only if that was declared
@@ -134,6 +167,10 @@ pub trait ParamState: Send + 'static {
         Ok(())
     }
 
+    /// Records that the parameter was prepared, and will be prepared again before it is fetched.
+    #[doc(hidden)]
+    fn release(&mut self) {}
+
     /// Adds the number of entities in chunks that match the parameter's queries to the count.
     #[doc(hidden)]
     fn add_entities(&mut self, _entities: &EntityManager, _count: &mut usize) {}
@@ -155,6 +192,11 @@ pub struct ParamSetup<'a> {
 }
 
 impl ParamSetup<'_> {
+    /// Returns the world in which the parameter is declared.
+    pub(in crate::system) fn world(&mut self) -> &mut World {
+        self.world
+    }
+
     /// Declares the access of the parameter `P`. Returns its index.
     fn declare<P>(&mut self, access: ParamAccess) -> Result<usize, ParamConflict> {
         self.access.declare(short_name::<P>(), access)
@@ -192,6 +234,14 @@ impl<P: SystemParam> ParamStates<P> {
         let mut state = P::declare(&mut setup)?;
         state.settle(&setup.access);
         Ok((Self { state, world: id }, setup.access))
+    }
+
+    /// Tests whether the world has the parameters.
+    pub(super) fn check(&mut self, world: &mut World) -> Result<(), SystemFault> {
+        debug_assert_eq!(self.world, world.systems.id, "systems run in the world that they are in");
+        P::prepare(&mut self.state, world)?;
+        self.state.release();
+        Ok(())
     }
 
     /// Calls a function with the parameters. `since` is the version of the system's last run.
@@ -251,6 +301,10 @@ macro_rules! implement {
                     }
                 )+
                 result
+            }
+
+            fn release(&mut self) {
+                $(self.$index.release();)+
             }
 
             fn add_entities(&mut self, entities: &EntityManager, count: &mut usize) {

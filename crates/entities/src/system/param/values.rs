@@ -9,7 +9,8 @@ use ancho_collections::Allocator;
 
 use crate::query::{QueryData, QueryFilter};
 use crate::system::system::System;
-use crate::world::Resource;
+use crate::version::Version;
+use crate::world::{BorrowedResource, Resource};
 
 /// Shared access to a resource: a value that exists once per world.
 ///
@@ -19,11 +20,12 @@ use crate::world::Resource;
 /// # Examples
 ///
 /// ```
-/// use ancho_entities::{Component, Query, Res, World};
+/// use ancho_entities::{Component, Query, Res, Resource, World};
 ///
 /// #[derive(Component, Clone, Copy)]
 /// struct Velocity(f32);
 ///
+/// #[derive(Resource, Clone)]
 /// struct Gravity(f32);
 ///
 /// fn fall(gravity: Res<Gravity>, mut all: Query<&mut Velocity>) {
@@ -37,17 +39,24 @@ use crate::world::Resource;
 /// world.update(0.1);
 /// assert_eq!(world.get::<Velocity>(stone).unwrap().0, -9.8);
 /// ```
-#[derive(Debug)]
-#[doc(alias = "Resource")]
-pub struct Res<'w, T: Resource>(pub(super) &'w T);
+pub struct Res<'w, T: Resource> {
+    pub(super) value: &'w T,
+    pub(super) is_changed: bool,
+    pub(super) is_added: bool,
+}
 
 /// Exclusive access to a resource. See [`Res`].
+///
+/// The resource counts as changed when it is borrowed mutably, whether or not it is written. [`set_if_neq`](Self::set_if_neq) and
+/// [`bypass`](Self::bypass) avoid that. After a [fork](crate::World::fork), the first mutable borrow of a state resource clones the
+/// value.
 ///
 /// # Examples
 ///
 /// ```
-/// use ancho_entities::{ResMut, World};
+/// use ancho_entities::{ResMut, Resource, World};
 ///
+/// #[derive(Resource, Clone)]
 /// struct Frames(u32);
 ///
 /// fn count(mut frames: ResMut<Frames>) {
@@ -61,21 +70,209 @@ pub struct Res<'w, T: Resource>(pub(super) &'w T);
 /// world.update(0.1);
 /// assert_eq!(world.resource::<Frames>().0, 2);
 /// ```
-#[derive(Debug)]
-#[doc(alias = "Resource")]
-pub struct ResMut<'w, T: Resource>(pub(super) &'w mut T);
+pub struct ResMut<'w, T: Resource> {
+    pub(super) borrowed: BorrowedResource<'w, T>,
+    /// The version of the system's last run.
+    pub(super) since: Version,
+    /// The version of this run.
+    pub(super) version: Version,
+}
 
 impl<'w, T: Resource> Res<'w, T> {
     /// Returns the resource with the lifetime of the system's run.
     pub fn into_inner(self) -> &'w T {
-        self.0
+        self.value
+    }
+
+    /// Tests whether the resource was inserted or borrowed mutably since the system last ran.
+    ///
+    /// In the first run of the system, the resource counts as changed.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Local, Res, ResMut, Resource, World};
+    ///
+    /// #[derive(Resource, Clone)]
+    /// struct Volume(u32);
+    ///
+    /// #[derive(Resource, Clone)]
+    /// struct Applied(u32);
+    ///
+    /// fn apply(volume: Res<Volume>, mut applied: ResMut<Applied>) {
+    ///     if volume.is_changed() {
+    ///         applied.0 += 1;
+    ///     }
+    /// }
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.insert_resource(Volume(7));
+    /// world.insert_resource(Applied(0));
+    /// world.add_system(apply);
+    /// world.update(0.1);
+    /// world.update(0.1);
+    /// assert_eq!(world.resource::<Applied>().0, 1);
+    /// world.resource_mut::<Volume>().0 = 8;
+    /// world.update(0.1);
+    /// assert_eq!(world.resource::<Applied>().0, 2);
+    /// ```
+    #[must_use]
+    pub fn is_changed(&self) -> bool {
+        self.is_changed
+    }
+
+    /// Tests whether the resource was inserted since the system last ran, while the world did not have it.
+    ///
+    /// In the first run of the system, the resource counts as added.
+    #[must_use]
+    pub fn is_added(&self) -> bool {
+        self.is_added
     }
 }
 
 impl<'w, T: Resource> ResMut<'w, T> {
-    /// Returns the resource with the lifetime of the system's run.
+    /// Returns the resource with the lifetime of the system's run. The resource counts as changed.
     pub fn into_inner(self) -> &'w mut T {
-        self.0
+        self.borrowed.mark(self.version);
+        self.borrowed.into_mut()
+    }
+
+    /// Tests whether the resource was inserted or borrowed mutably since the system last ran, or in this run.
+    ///
+    /// In the first run of the system, the resource counts as changed.
+    #[must_use]
+    pub fn is_changed(&self) -> bool {
+        self.borrowed.is_changed(self.since)
+    }
+
+    /// Tests whether the resource was inserted since the system last ran, while the world did not have it.
+    ///
+    /// In the first run of the system, the resource counts as added.
+    #[must_use]
+    pub fn is_added(&self) -> bool {
+        self.borrowed.is_added(self.since)
+    }
+
+    /// Sets the resource, unless the new value equals the old one. Returns whether the value was set. Only then the resource counts
+    /// as changed.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{ResMut, Resource, World};
+    ///
+    /// #[derive(Resource, Clone, PartialEq)]
+    /// struct Level(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.insert_resource(Level(1));
+    /// world.add_system(|mut level: ResMut<Level>| {
+    ///     assert!(!level.set_if_neq(Level(1)));
+    ///     assert!(level.set_if_neq(Level(2)));
+    /// });
+    /// world.update(0.1);
+    /// ```
+    pub fn set_if_neq(&mut self, value: T) -> bool
+    where
+        T: PartialEq,
+    {
+        let differs = **self != value;
+        if differs {
+            **self = value;
+        }
+        differs
+    }
+
+    /// Returns a mutable reference that does not count as a change.
+    #[doc(alias = "bypass_change_detection")]
+    pub fn bypass(&mut self) -> &mut T {
+        self.borrowed.get_mut()
+    }
+}
+
+/// Parameter that detects that a resource was removed since the system last ran, and not inserted again.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{ResMut, Resource, ResourceRemoved, World};
+///
+/// #[derive(Resource, Clone)]
+/// struct Music;
+///
+/// #[derive(Resource, Clone)]
+/// struct Stops(u32);
+///
+/// let mut world = World::new("Simulation");
+/// world.insert_resource(Stops(0));
+/// world.insert_resource(Music);
+/// world.add_system(|music: ResourceRemoved<Music>, mut stops: ResMut<Stops>| {
+///     stops.0 += u32::from(music.was_removed());
+/// });
+/// world.update(0.1);
+/// world.remove_resource::<Music>();
+/// world.update(0.1);
+/// world.update(0.1);
+/// assert_eq!(world.resource::<Stops>().0, 1);
+/// ```
+pub struct ResourceRemoved<T: Resource> {
+    pub(super) was_removed: bool,
+    pub(super) resource: PhantomData<fn() -> T>,
+}
+
+impl<T: Resource> ResourceRemoved<T> {
+    /// Returns whether the resource was removed since the system last ran, and not inserted again.
+    #[must_use]
+    pub fn was_removed(&self) -> bool {
+        self.was_removed
+    }
+}
+
+impl<T: Resource> fmt::Debug for ResourceRemoved<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ResourceRemoved").field(&self.was_removed).finish()
+    }
+}
+
+/// Makes the parameter from a value that is in no world, to call a system function in a unit test. It counts as changed.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{Res, ResMut, Resource};
+///
+/// #[derive(Resource, Clone)]
+/// struct Price(u32);
+///
+/// #[derive(Resource, Clone)]
+/// struct Money(u32);
+///
+/// fn pay(price: Res<Price>, mut money: ResMut<Money>) {
+///     money.0 -= price.0;
+/// }
+///
+/// let mut money = Money(10);
+/// pay(Res::from(&Price(3)), ResMut::from(&mut money));
+/// assert_eq!(money.0, 7);
+/// ```
+impl<'w, T: Resource> From<&'w T> for Res<'w, T> {
+    fn from(value: &'w T) -> Self {
+        Self { value, is_changed: true, is_added: true }
+    }
+}
+
+/// Makes the parameter from a value that is in no world, to call a system function in a unit test. It counts as changed.
+impl<'w, T: Resource> From<&'w mut T> for ResMut<'w, T> {
+    fn from(value: &'w mut T) -> Self {
+        let borrowed = BorrowedResource::of_value(value);
+        Self { borrowed, since: Version::NEVER, version: Version::NEVER }
+    }
+}
+
+/// Makes the parameter from a value, to call a system function in a unit test.
+impl<'s, T: Default + Send + 'static> From<&'s mut T> for Local<'s, T> {
+    fn from(value: &'s mut T) -> Self {
+        Self(value)
     }
 }
 
@@ -92,7 +289,7 @@ impl<T: Resource> Deref for Res<'_, T> {
 
     #[inline]
     fn deref(&self) -> &T {
-        self.0
+        self.value
     }
 }
 
@@ -101,14 +298,27 @@ impl<T: Resource> Deref for ResMut<'_, T> {
 
     #[inline]
     fn deref(&self) -> &T {
-        self.0
+        self.borrowed.get()
     }
 }
 
 impl<T: Resource> DerefMut for ResMut<'_, T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut T {
-        self.0
+        self.borrowed.mark(self.version);
+        self.borrowed.get_mut()
+    }
+}
+
+impl<T: Resource + fmt::Debug> fmt::Debug for Res<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Res").field(self.value).finish()
+    }
+}
+
+impl<T: Resource + fmt::Debug> fmt::Debug for ResMut<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ResMut").field(&**self).finish()
     }
 }
 
@@ -236,17 +446,17 @@ impl<T: Default + Send> DerefMut for Local<'_, T> {
 /// |---|---|---|
 /// | one function | [`Local<T>`](crate::Local) | the function |
 /// | one struct | its fields | `SystemData`, shared; [`World::system`](crate::World::system) and [`World::system_mut`](crate::World::system_mut) |
-/// | several systems | a resource | [`Res<T>`](crate::Res), [`ResMut<T>`](crate::ResMut) |
+/// | several systems | a [resource](crate::Resource), which forks copy unless it is local | [`Res<T>`](crate::Res), [`ResMut<T>`](crate::ResMut) |
 /// | several systems, and not `Send` | a non-send value | [`NonSend<T>`](crate::NonSend), [`NonSendMut<T>`](crate::NonSendMut) |
-/// | the state that forks copy and tools inspect | a component of one entity | [`Single<D>`](crate::Single), every query |
+/// | the state that queries and tools inspect | a component of one entity | [`Single<D>`](crate::Single), every query |
 /// | one or two frames | containers in the [`UpdateAllocator`](crate::UpdateAllocator) | systems that receive them |
 ///
-/// A fork of a world copies entities, including singletons. It copies neither systems nor resources.
+/// A fork of a world copies entities, including singletons, and state resources. It does not copy systems.
 ///
 /// # Examples
 ///
 /// ```
-/// use ancho_entities::{Component, ResMut, System, SystemData, SystemResult, World};
+/// use ancho_entities::{Component, ResMut, Resource, System, SystemData, SystemResult, World};
 ///
 /// #[derive(Component)]
 /// struct Orc;
@@ -263,6 +473,7 @@ impl<T: Default + Send> DerefMut for Local<'_, T> {
 ///     }
 /// }
 ///
+/// #[derive(Resource, Clone)]
 /// struct Report(String);
 ///
 /// fn report(census: SystemData<Census>, mut report: ResMut<Report>) {
@@ -278,12 +489,12 @@ impl<T: Default + Send> DerefMut for Local<'_, T> {
 /// assert_eq!(world.resource::<Report>().0, "1 orcs");
 /// ```
 ///
-/// The same data as a resource, which several systems can write, and as a singleton, which forks copy:
+/// The same data as a resource, which several systems can write, and as a singleton, which queries see:
 ///
 /// ```
-/// use ancho_entities::{Component, Local, ResMut, Single, World};
+/// use ancho_entities::{Component, Local, ResMut, Resource, Single, World};
 ///
-/// #[derive(Default)]
+/// #[derive(Resource, Clone, Default)]
 /// struct Weather {
 ///     rain: f32,
 /// }
@@ -335,12 +546,13 @@ impl<S: System> fmt::Debug for SystemData<'_, S> {
 ///
 /// ```
 /// use ancho_collections::NativeList;
-/// use ancho_entities::{Component, Entity, Query, ResMut, UpdateAllocator, World};
+/// use ancho_entities::{Component, Entity, Query, ResMut, Resource, UpdateAllocator, World};
 ///
 /// #[derive(Component)]
 /// struct Health(u32);
 ///
-/// #[derive(Default)]
+/// #[derive(Resource, Default)]
+/// #[resource(local)]
 /// struct Dead(Option<NativeList<Entity>>);
 ///
 /// fn find(all: Query<(Entity, &Health)>, memory: UpdateAllocator, mut dead: ResMut<Dead>) {

@@ -91,6 +91,16 @@ fn skipped_commands_of_a_system_are_one_warning() {
 }
 
 #[test]
+fn systems_with_the_same_name_have_separate_warnings() {
+    let (mut world, errors) = world();
+    world.add_system(warn.named("warn"));
+    world.add_system(warn.named("warn"));
+    world.update(0.1);
+    let told: Vec<_> = errors.try_iter().collect();
+    assert_eq!(told, [format!("1 {WARNING}"), format!("1 {WARNING}")]);
+}
+
+#[test]
 fn lines_are_printed_at_powers_of_ten() {
     let fault = SystemFault::Failed { message: "no fuel".to_owned() };
     let mut error = UpdateError::new("engine".into(), fault);

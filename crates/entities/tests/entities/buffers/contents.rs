@@ -44,7 +44,7 @@ fn with<R>(count: u32, function: impl FnOnce(&mut DynamicBuffer<'_, Eight>) -> R
 
 #[test]
 fn the_first_capacity_is_the_inline_capacity() {
-    fn fresh<T: BufferElement>() -> (usize, usize) {
+    fn fresh<T: BufferElement + ancho_entities::Mutable>() -> (usize, usize) {
         let mut world = World::new("buffers");
         let entity = world.spawn(Buffer::<T>::new());
         let buffer = world.buffer_mut::<T>(entity).unwrap();

@@ -130,7 +130,7 @@ fn elements_are_aligned_in_chunks_and_on_the_heap() {
     #[repr(align(128))]
     struct Empty;
 
-    fn check<T: BufferElement + Copy>(element: T) {
+    fn check<T: BufferElement + ancho_entities::Mutable + Copy>(element: T) {
         let mut world = World::new("buffers");
         let all: Vec<_> = world.spawn_many((Position(0.0), Buffer::<T>::new()), 50).collect();
         for round in 0..6 {
@@ -169,6 +169,8 @@ fn generic_elements_and_elements_without_a_derive() {
 
     #[derive(ancho_entities::Field, Clone, Copy)]
     struct ByHand(u8);
+
+    impl ancho_entities::Mutable for ByHand {}
 
     impl BufferElement for ByHand {
         const INLINE: usize = 3;

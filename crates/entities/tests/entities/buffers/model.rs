@@ -61,7 +61,7 @@ struct Wide(u8);
 struct Large([u64; 40], #[field(opaque)] Live);
 
 /// An element that is made from a number, and returns that number.
-trait Kind: BufferElement + Clone {
+trait Kind: BufferElement + ancho_entities::Mutable + Clone {
     fn make(number: u8) -> Self;
 
     fn number(&self) -> u8;

@@ -298,6 +298,8 @@ impl Default for Fickle {
     }
 }
 
+impl ancho_entities::Mutable for Fickle {}
+
 impl Component for Fickle {
     fn name() -> &'static str {
         ["fickle::A", "fickle::B", "fickle::C"][ASKED.fetch_add(1, Relaxed) as usize % 3]

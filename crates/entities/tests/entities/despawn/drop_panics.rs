@@ -5,8 +5,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex};
 
 use ancho_entities::{
-    BufferElement, Component, ComponentType, Entity, IntoSystem, Managed, ManagedComponent, Shared,
-    SharedComponent, World, WorldSettings,
+    BufferElement, Component, ComponentType, Entity, IntoSystem, Managed, ManagedComponent,
+    Resource, Shared, SharedComponent, World, WorldSettings,
 };
 
 use crate::common::{A, Stays, ignore};
@@ -228,7 +228,9 @@ impl Hash for Team {
     }
 }
 
-struct Resource<const N: u32>(#[allow(dead_code, reason = "it is dropped")] Loud);
+#[derive(Resource)]
+#[resource(local)]
+struct LoudResource<const N: u32>(#[allow(dead_code, reason = "it is dropped")] Loud);
 
 #[test]
 fn a_world_drops_everything_if_one_value_panics() {
@@ -252,9 +254,9 @@ fn a_world_drops_everything_if_one_value_panics() {
         let (one, two) = (loud(), loud());
         world.add_system((move || _ = &one).named("one"));
         world.add_system((move || _ = &two).named("two"));
-        world.insert_resource(Resource::<0>(loud()));
-        world.insert_resource(Resource::<1>(loud()));
-        world.insert_resource(Resource::<2>(loud()));
+        world.insert_resource(LoudResource::<0>(loud()));
+        world.insert_resource(LoudResource::<1>(loud()));
+        world.insert_resource(LoudResource::<2>(loud()));
         assert_eq!(count, ALL);
         let result = catch_unwind(AssertUnwindSafe(|| drop(world)));
         let mut dropped = std::mem::take(&mut *dropped.lock().unwrap());
@@ -271,9 +273,9 @@ fn all_resources_are_dropped_if_several_panic() {
     let dropped = Arc::new(Mutex::new(Vec::new()));
     let loud = |number| Loud { number, panics: number, dropped: Arc::clone(&dropped) };
     let mut world = World::new("Simulation");
-    world.insert_resource(Resource::<0>(loud(1)));
-    world.insert_resource(Resource::<1>(loud(2)));
-    world.insert_resource(Resource::<2>(loud(3)));
+    world.insert_resource(LoudResource::<0>(loud(1)));
+    world.insert_resource(LoudResource::<1>(loud(2)));
+    world.insert_resource(LoudResource::<2>(loud(3)));
     let payload = catch_unwind(AssertUnwindSafe(|| drop(world))).unwrap_err();
     assert_eq!(payload.downcast_ref(), Some(&1_u32), "the first is reported");
     assert_eq!(*dropped.lock().unwrap(), [1, 2, 3]);

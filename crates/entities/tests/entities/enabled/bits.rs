@@ -3,7 +3,8 @@
 use std::sync::LazyLock;
 
 use ancho_entities::{
-    Archetype, ChunkArena, Component, ComponentType, Entity, EntityError, RegisterError,
+    Archetype, Buffer, BufferElement, Changed, ChunkArena, Component, ComponentType, EnabledMut,
+    EnabledRef, Entity, EntityError, IgnoreEnabled, Managed, ManagedComponent, RegisterError,
     RuntimeType, World, WorldSettings,
 };
 
@@ -287,4 +288,35 @@ fn several_types_are_enabled_in_their_own_masks_and_columns() {
             assert!(!chunk.did_change::<Engine>(before) && !chunk.did_change::<A>(before));
         }
     }
+}
+
+#[test]
+fn loops_use_the_bits_of_buffers_and_managed_components() {
+    #[derive(BufferElement, Clone, Copy, Debug, PartialEq)]
+    #[buffer(enableable, track_changes)]
+    struct Shot(u32);
+
+    #[derive(ManagedComponent, Clone, Debug, PartialEq)]
+    #[managed(enableable)]
+    struct Brain(u32);
+
+    let mut world = world();
+    for number in 0..100 {
+        world.spawn((A(number), Buffer::from([Shot(number)]), Managed::new(Brain(number))));
+    }
+    let seen = world.version();
+    world.advance_version();
+    type Bits<'w> = (&'w A, EnabledMut<'w, Buffer<Shot>>, EnabledMut<'w, Managed<Brain>>);
+    for (a, mut shots, mut brain) in world.query_mut::<Bits>() {
+        assert!(shots.get() && brain.get());
+        shots.set(a.0 % 2 == 0);
+        brain.set(a.0 % 5 == 0);
+    }
+    assert_eq!(world.query::<&Buffer<Shot>>().count(), 50);
+    assert_eq!(world.query::<&Managed<Brain>>().count(), 20);
+    type Read<'w> = (EnabledRef<'w, Buffer<Shot>>, EnabledRef<'w, Managed<Brain>>);
+    let both = world.query::<Read>();
+    assert_eq!(both.iter().filter(|(shots, brain)| shots.get() && brain.get()).count(), 10);
+    type Changes = (Changed<Buffer<Shot>>, IgnoreEnabled);
+    assert_eq!(world.query_filtered::<(), Changes>().since(seen).count(), 100);
 }

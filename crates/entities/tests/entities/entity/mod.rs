@@ -1,6 +1,8 @@
 //! Ids, names and lists of entities.
 #![forbid(unsafe_code)]
 
+mod access;
+mod exchange;
 mod ids;
 mod listing;
 mod missing;

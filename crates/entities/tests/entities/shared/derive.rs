@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use super::components::chunk_of;
 use ancho_entities::{
     ComponentType, Duplicate, Entity, EntityCommandBuffer, Field, Initial, Shared, SharedComponent,
     World,
@@ -204,4 +205,52 @@ mod shadowed {
 fn user_types_that_shadow_the_prelude_do_not_conflict() {
     assert_eq!(initial::<shadowed::Team>(), "default");
     assert_eq!(initial::<shadowed::Both<u8>>(), "none");
+}
+
+#[derive(SharedComponent, Clone, Debug)]
+#[shared(float_bits)]
+struct Flock {
+    speed: f32,
+    radii: [f64; 2],
+    wind: Option<f32>,
+    species: String,
+}
+
+#[derive(SharedComponent, Clone, Debug)]
+#[shared(float_bits)]
+enum Material {
+    Plain,
+    Metal { roughness: f32, layers: Vec<f32> },
+    Glass(f32, u8),
+}
+
+fn flock(speed: f32) -> Flock {
+    Flock { speed, radii: [1.0, f64::NAN], wind: None, species: "goose".into() }
+}
+
+#[test]
+fn values_with_floats_are_compared_by_bits() {
+    let mut world = World::new("World");
+    let [zero, negative, same] =
+        [0.0, -0.0, 0.0].map(|speed| world.spawn(Shared::new(flock(speed))));
+    let windy = world.spawn(Shared::new(Flock { wind: Some(0.0), ..flock(0.0) }));
+    let duck = world.spawn(Shared::new(Flock { species: "duck".into(), ..flock(0.0) }));
+    let of = |entity| chunk_of(&world, entity);
+    assert_eq!(of(zero), of(same));
+    assert!([negative, windy, duck].iter().all(|&other| of(other) != of(zero)));
+    assert_eq!(flock(f32::NAN), flock(f32::NAN));
+}
+
+#[test]
+fn variants_with_floats_are_compared_by_bits() {
+    let metal = |roughness| Material::Metal { roughness, layers: vec![0.5, roughness] };
+    assert_eq!(metal(0.25), metal(0.25));
+    assert_ne!(metal(0.25), metal(0.5));
+    assert_eq!(Material::Plain, Material::Plain);
+    assert_ne!(Material::Plain, metal(0.25));
+    assert_ne!(Material::Glass(1.0, 2), Material::Glass(1.0, 3));
+    let mut world = World::new("World");
+    world.spawn(Shared::new(Material::Glass(1.0, 2)));
+    world.spawn(Shared::new(Material::Glass(1.0, 2)));
+    assert_eq!(world.chunks().count(), 1);
 }

@@ -1,5 +1,6 @@
 //! Change filters.
 
+mod added;
 mod changes;
 mod either_changed;
 mod tracked_changes;

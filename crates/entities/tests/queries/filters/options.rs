@@ -2,7 +2,7 @@
 
 use ancho_entities::{
     Component, Entity, FilterWriteGroups, IgnoreEnabled, IncludeDisabled, IncludePrefabs, Lookup,
-    Query, QueryDescriptor, QueryFilter, ResMut, With, Without,
+    Query, QueryDescriptor, QueryFilter, ResMut, Resource, With, Without,
 };
 
 use crate::common::*;
@@ -54,7 +54,8 @@ fn options_decide_which_queries_can_be_split() {
 }
 
 /// The counts that a system has seen.
-#[derive(Default)]
+#[derive(Resource, Default)]
+#[resource(local)]
 struct Seen(Vec<usize>);
 
 fn count(

@@ -3,3 +3,4 @@
 mod playback;
 mod points;
 mod skipped;
+mod world_commands;

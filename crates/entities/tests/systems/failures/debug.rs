@@ -72,6 +72,9 @@ fn unwrap_shows_the_message_of_each_command_error() {
         CommandFault::TouchesPrefab { entity },
         CommandFault::CreatesPrefab,
         CommandFault::PromiseBroken { entity },
+        CommandFault::NeedsWorld,
+        CommandFault::EntitiesReplaced,
+        CommandFault::NotCloneable { command: "insert resource", value: "Score" },
     ] {
         check(fault);
     }

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use ancho_entities::{
     CommandPoint, Commands, CommandsAt, Component, EndSimulation, Entity, EntityManager,
-    IntoSystem, Lookup, ParamSet, Query, ResMut, Single, World, WorldSettings,
+    IntoSystem, Lookup, ParamSet, Query, ResMut, Resource, Single, World, WorldSettings,
 };
 
 use crate::common::{A, B, say};
@@ -87,6 +87,8 @@ fn commands_that_panic_do_not_stop_later_runs_of_their_system() {
 
 #[test]
 fn values_stay_when_a_fork_that_shares_them_is_dropped() {
+    #[derive(Resource)]
+    #[resource(local)]
     struct Fork(Option<World>);
 
     let mut world = World::new("test");

@@ -1,7 +1,7 @@
 //! The failure of one system is reported, and does not stop the others.
 
 use ancho_entities::{
-    Component, IntoSystem, Presentation, Query, Res, ResMut, Single, SystemGroup, World,
+    Component, IntoSystem, Presentation, Query, Res, ResMut, Resource, Single, SystemGroup, World,
 };
 
 use crate::trace::{Probe, Trace, noting};
@@ -17,6 +17,7 @@ impl SystemGroup for Physics {
     }
 }
 
+#[derive(Resource, Clone)]
 struct Absent;
 
 #[test]

@@ -7,7 +7,7 @@ use ancho_entities::{
     System, SystemGroup, SystemResult, World,
 };
 
-use crate::common::{A, B, Shared, say, take, world};
+use crate::common::{A, B, Number, Shared, say, take, world};
 use crate::fixtures::panic_place::panics_of;
 
 /// Returns the repeats of the only error of an update.
@@ -33,7 +33,7 @@ fn an_update_panics_with_all_errors_at_the_line_of_its_caller() {
     let mut world = world();
     world.add_system((|| Err::<(), _>("no fuel")).named("engine"));
     world.add_system(say("between"));
-    world.add_system((|_: Res<u32>| ()).named("reader"));
+    world.add_system((|_: Res<Number>| ()).named("reader"));
     world.add_system(say("last"));
     let mut line = 0;
     let panics = panics_of(|| {
@@ -45,7 +45,7 @@ fn an_update_panics_with_all_errors_at_the_line_of_its_caller() {
     assert_eq!(
         panic.message,
         "A0106: system `engine` failed: no fuel\nA0103: system `reader` was not run, because the world has no resource \
-         `u32`; insert it with `insert_resource`, or take an `Option` of it"
+         `systems::common::Number`; insert it with `insert_resource`, or take an `Option` of it"
     );
     assert_eq!(take(&mut world), ["between", "last"]);
     assert_eq!((world.executing_system(), world.time().elapsed()), (None, 0.1));
@@ -183,16 +183,16 @@ fn systems_and_kinds_of_errors_are_counted_separately() {
     let mut world = world();
     world.add_system((|| Err::<(), _>("no fuel")).named("a"));
     world.add_system((|| Err::<(), _>("no fuel")).named("b"));
-    world.add_system(|_: Res<u32>| ());
+    world.add_system(|_: Res<Number>| ());
     let counts = |world: &mut World| {
         let errors = world.try_update(0.1).unwrap_err();
         errors.iter().map(|error| error.repeats()).collect::<Vec<_>>()
     };
     assert_eq!(counts(&mut world), [1, 1, 1]);
     assert_eq!(counts(&mut world), [2, 2, 2]);
-    world.insert_resource(1_u32);
+    world.insert_resource(Number(1));
     assert_eq!(counts(&mut world), [3, 3]);
-    world.remove_resource::<u32>();
+    world.remove_resource::<Number>();
     assert_eq!(counts(&mut world), [4, 4, 1]);
 }
 
@@ -285,9 +285,9 @@ fn a_system_that_stops_on_error_runs_until_its_first_error() {
 #[test]
 fn a_system_whose_resource_is_missing_stops_too() {
     let mut world = world();
-    let id = world.add_system((|_: Res<u32>| ()).stop_on_error());
+    let id = world.add_system((|_: Res<Number>| ()).stop_on_error());
     assert!(world.try_update(0.1).is_err());
-    world.insert_resource(1_u32);
+    world.insert_resource(Number(1));
     world.update(0.1);
     assert!(!world.system_info(id).unwrap().running);
 }
@@ -331,16 +331,16 @@ fn a_group_with_a_rate_stops_after_the_step_with_the_error() {
 #[test]
 fn effects_of_a_failed_system_stay_except_commands() {
     let mut world = world();
-    world.insert_resource(0_u32);
+    world.insert_resource(Number(0));
     world.spawn((A(1), B(1)));
     let fail = |mut a: Query<&mut A>,
                 mut b: Query<&mut B>,
-                mut number: ResMut<u32>,
+                mut number: ResMut<Number>,
                 mut commands: Commands,
                 mut later: CommandsAt<EndSimulation>| {
         a.iter_mut().for_each(|a| a.0 = 2);
         b.schedule(|b| b.0 = 2);
-        *number = 2;
+        number.0 = 2;
         commands.spawn(());
         later.commands().spawn(());
         Err::<(), _>("no fuel")
@@ -350,7 +350,7 @@ fn effects_of_a_failed_system_stay_except_commands() {
     assert!(world.try_update(0.1).is_err());
     assert_ne!(world.system_info(id).unwrap().last_run, before, "it counts as run");
     world.complete_jobs();
-    assert_eq!((world.entity_count(), *world.resource::<u32>()), (1, 2));
+    assert_eq!((world.entity_count(), world.resource::<Number>().0), (1, 2));
     assert_eq!(world.query::<(&A, &B)>().iter().map(|(a, b)| (a.0, b.0)).next(), Some((2, 2)));
 }
 

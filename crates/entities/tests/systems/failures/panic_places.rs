@@ -6,7 +6,7 @@ use ancho_entities::{
     QueryDescriptor, ResMut, System, SystemResult, World, WorldSettings,
 };
 
-use crate::common::{A, B, world};
+use crate::common::{A, B, Number, world};
 use crate::fixtures::panic_place::{Caught, panics_of};
 
 /// Checks that a call panics once, with this code, in this file.
@@ -39,14 +39,14 @@ fn panics_have_the_place_of_the_caller() {
     check("A0062", |_| {
         _ = (ComponentType::of::<A>(), ComponentType::of::<Double>());
     });
-    check("A0103", |world| _ = world.resource::<u32>());
-    check("A0103", |world| *world.resource_mut::<u32>() = 1);
+    check("A0103", |world| _ = world.resource::<Number>());
+    check("A0103", |world| world.resource_mut::<Number>().0 = 1);
     check("A0121", |_| _ = FixedRateCatchUp::new(0.0));
     check("A0121", |_| _ = FixedRateSimple::new(-1.0));
     check("A0065", |_| _ = WorldSettings::new().chunk_size(5));
     check("A0065", |_| _ = WorldSettings::new().chunk_capacity_limit(0));
     check("A0100", |world| _ = world.add_system(|_: Query<&mut A>, _: Query<&A>| {}));
-    check("A0102", |world| _ = world.add_system(|_: ResMut<u32>, _: ResMut<u32>| {}));
+    check("A0102", |world| _ = world.add_system(|_: ResMut<Number>, _: ResMut<Number>| {}));
     check("A0110", |world| _ = world.add_system((|| {}).in_group("nowhere")));
     check("A0111", |world| _ = world.add_system((|| {}).unsorted()));
     check("A0131", |world| {

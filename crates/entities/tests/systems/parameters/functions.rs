@@ -4,10 +4,11 @@ use ancho_collections::NativeList;
 use ancho_entities::{
     Changed, CommandPoint, Commands, CommandsAt, Component, EnabledRef, EndSimulation, Entity,
     EntityManager, IntoSystem, Local, Lookup, ParamSet, Query, QueryData, QueryFilter, Res, ResMut,
-    Single, System, SystemData, SystemResult, Time, UpdateAllocator, With, Without, World,
+    Resource, Single, System, SystemData, SystemResult, Time, UpdateAllocator, With, Without,
+    World,
 };
 
-use crate::common::{A, B, Log, Switch, Tag, take, world};
+use crate::common::{A, B, Log, Number, Switch, Tag, take, world};
 
 #[test]
 fn queries_and_lookups_of_one_function_are_used_together() {
@@ -46,7 +47,7 @@ fn generic_functions_are_systems() {
         all.count()
     }
 
-    fn copy<R: Clone + Send + Into<u32> + 'static, P: CommandPoint>(
+    fn copy<R: Resource + Clone + Into<u32>, P: CommandPoint>(
         number: Res<R>,
         mut commands: CommandsAt<P>,
     ) {
@@ -54,11 +55,11 @@ fn generic_functions_are_systems() {
     }
 
     let mut world = world();
-    world.insert_resource(7_u32);
+    world.insert_resource(Number(7));
     world.spawn((A(1), Tag));
     world.add_system(keep::<A>);
     world.add_system(count::<&A, With<Tag>>);
-    world.add_system(copy::<u32, EndSimulation>);
+    world.add_system(copy::<Number, EndSimulation>);
     world.try_update(0.1).unwrap();
     assert_eq!(take(&mut world), ["1", "1"]);
     assert_eq!(world.query::<&B>().single(), Ok(&B(7)));
@@ -69,6 +70,10 @@ fn sixteen_parameters_are_given() {
     #[derive(ancho_entities::Component)]
     struct Nobody;
 
+    #[derive(Resource)]
+    #[resource(local)]
+    struct Absent;
+
     #[expect(clippy::too_many_arguments, reason = "that many can be given")]
     fn all(
         mut a: Query<&mut A>,
@@ -77,12 +82,12 @@ fn sixteen_parameters_are_given() {
         lookup: Lookup<&B>,
         time: Time,
         mut log: ResMut<Log>,
-        number: Res<u32>,
-        nothing: Option<Res<u64>>,
+        number: Res<Number>,
+        nothing: Option<Res<Absent>>,
         mut runs: Local<u32>,
         mut commands: Commands,
         single: Option<Single<&Nobody>>,
-        (one, two): (Res<u32>, Res<u32>),
+        (one, two): (Res<Number>, Res<Number>),
         mut set: ParamSet<(Query<&mut Switch>, Query<EnabledRef<Switch>>)>,
         _: (),
         _: Local<String>,
@@ -96,11 +101,18 @@ fn sixteen_parameters_are_given() {
         set.p0().for_each(|switch| switch.0 += 1);
         assert_eq!(set.p1().count(), 0);
         commands.spawn(A(100));
-        log.0.push(format!("{} {} {} {} {}", b.count(), time.frame(), *number, *runs, *one + *two));
+        log.0.push(format!(
+            "{} {} {} {} {}",
+            b.count(),
+            time.frame(),
+            number.0,
+            *runs,
+            one.0 + two.0
+        ));
     }
 
     let mut world = world();
-    world.insert_resource(7_u32);
+    world.insert_resource(Number(7));
     world.spawn((A(1), B(2), Tag));
     world.add_system(all);
     world.try_update(0.1).unwrap();
@@ -252,9 +264,9 @@ fn worlds_that_share_memory_with_forks_are_written_by_systems() {
 
 #[test]
 fn resources_can_be_inserted_and_removed() {
-    fn use_it(number: Option<ResMut<u32>>, mut log: ResMut<Log>) {
+    fn use_it(number: Option<ResMut<Number>>, mut log: ResMut<Log>) {
         match number {
-            Some(mut number) => *number += 1,
+            Some(mut number) => number.0 += 1,
             None => log.0.push("none".to_owned()),
         }
     }
@@ -262,9 +274,9 @@ fn resources_can_be_inserted_and_removed() {
     let mut world = world();
     world.add_system(use_it);
     world.update(0.1);
-    world.insert_resource(1_u32);
+    world.insert_resource(Number(1));
     world.update(0.1);
-    assert_eq!(world.remove_resource::<u32>(), Some(2));
+    assert_eq!(world.remove_resource::<Number>(), Some(Number(2)));
     world.update(0.1);
     assert_eq!(take(&mut world), ["none", "none"]);
 }

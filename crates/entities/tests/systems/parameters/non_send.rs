@@ -6,11 +6,11 @@ use std::rc::Rc;
 use std::sync::Mutex;
 
 use ancho_entities::{
-    IntoSystem, NonSend, NonSendMut, ParamSet, Res, ResMut, System, SystemFault, SystemResult,
-    World,
+    IntoSystem, NonSend, NonSendMut, ParamSet, Res, ResMut, Resource, System, SystemFault,
+    SystemResult, World,
 };
 
-use crate::common::{A, Log, take, world};
+use crate::common::{A, Log, Number, take, world};
 use crate::fixtures::panic_message;
 
 /// A log that stays on one thread.
@@ -58,9 +58,9 @@ fn methods_of_the_world_are_those_of_resources() {
     assert_eq!(format!("{:?}", world.non_send::<Window>()), "NonSend(Window(\"three!\"))");
     assert_eq!(format!("{:?}", world.non_send_mut::<Window>()), "NonSendMut(Window(\"three!\"))");
     // A resource of the same type is another value.
-    world.insert_resource(1_u32);
+    world.insert_resource(Number(1));
     world.insert_non_send(2_u32);
-    assert_eq!((*world.resource::<u32>(), *world.non_send::<u32>()), (1, 2));
+    assert_eq!((world.resource::<Number>().0, *world.non_send::<u32>()), (1, 2));
     let (one, other) = (world.non_send::<u32>(), world.get_non_send::<u32>());
     assert_eq!((*one, other.map(|other| *other)), (2, Some(2)), "both are shared");
     drop(one);
@@ -185,9 +185,9 @@ fn a0102_conflicting_parameters_are_refused() {
     }
     world.insert_non_send(1_u32);
     world.insert_non_send(1_u8);
-    world.insert_resource(1_u32);
+    world.insert_resource(Number(1));
     world.add_system(|_: NonSend<u32>, _: Option<NonSend<u32>>, _: NonSendMut<u8>| {});
-    world.add_system(|_: NonSendMut<u32>, _: ResMut<u32>| {});
+    world.add_system(|_: NonSendMut<u32>, _: ResMut<Number>| {});
     world.add_system(|_: NonSendMut<u32>, _: &mut ancho_entities::EntityManager| {});
     world.try_update(0.1).unwrap();
 }
@@ -243,8 +243,10 @@ fn it_stays_with_its_world_in_swaps() {
 #[test]
 fn values_are_dropped_with_the_world_after_its_resources_in_order() {
     let lines = Lines::default();
-    struct Resource(Box<dyn Fn() + Send>);
-    impl Drop for Resource {
+    #[derive(Resource)]
+    #[resource(local)]
+    struct LoggingResource(Box<dyn Fn() + Send>);
+    impl Drop for LoggingResource {
         fn drop(&mut self) {
             (self.0)();
         }
@@ -259,7 +261,7 @@ fn values_are_dropped_with_the_world_after_its_resources_in_order() {
     world.insert_non_send(Logs::<3>(lines.clone(), "third"));
     assert_eq!(lines.take(), ["replaced"]);
     let logs = || SEEN.with_borrow(|seen| seen.as_ref().unwrap().push("resource"));
-    world.insert_resource(Resource(Box::new(logs)));
+    world.insert_resource(LoggingResource(Box::new(logs)));
     drop(world);
     assert_eq!(lines.take(), ["resource", "first", "second", "third"]);
 }

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use ancho_entities::{
-    Commands, Entity, EntityManager, FixedStep, IntoSystem, Local, Query, Res, System,
-    SystemResult, Time, World,
+    Commands, Entity, EntityManager, FixedStep, In, IntoSystem, Local, Query, Res, Resource,
+    System, SystemResult, Time, World,
 };
 
 use crate::common::{A, B, Shared, say};
@@ -181,4 +181,52 @@ fn a_world_that_was_taken_keeps_the_times_pushed_outside() {
     assert_eq!(old.time(), Time::default());
     assert!(old.pop_time().is_err());
     old.try_update(0.1).unwrap();
+}
+
+#[test]
+fn the_second_function_of_a_pipe_does_not_run_in_another_world() {
+    #[derive(Resource, Clone)]
+    struct Number(u32);
+
+    #[derive(Resource, Clone)]
+    struct Text(String);
+
+    // The resources of both worlds have the same index.
+    let make = || {
+        let mut other = World::new("other");
+        other.insert_resource(Text("far".into()));
+        Some(other)
+    };
+    let (log, mut other) = (Shared::default(), make());
+    let seen = log.clone();
+    let first = move |world: &mut World| {
+        if let Some(other) = other.take() {
+            *world = other;
+        }
+    };
+    let second = move |In(()): In<()>, number: Res<'_, Number>| {
+        assert_eq!(number.0, 7);
+        seen.push("second");
+    };
+    let mut world = World::new("own");
+    world.insert_resource(Number(7));
+    world.add_system(first.pipe(second).named("thief"));
+    let message = world.try_update(0.1).unwrap_err().to_string();
+    assert!(message.starts_with("A0115: system `thief`"), "{message}");
+    assert_eq!((world.name(), &*world.resource::<Text>().0), ("other", "far"));
+    assert!(log.take().is_empty());
+
+    let mut world = World::new("own");
+    world.insert_resource(Number(7));
+    let (mut first, mut commands) = (make(), 0);
+    let spawn = move |mut recorder: Commands<'_>| {
+        recorder.spawn(A(1));
+        commands += 1;
+        commands
+    };
+    let replace = move |In(_): In<i32>, world: &mut World| *world = first.take().unwrap();
+    let pipe = world.register_system(spawn.pipe(replace));
+    let message = world.run_system(pipe).unwrap_err().to_string();
+    assert!(message.contains("A0115"), "{message}");
+    assert_eq!((world.name(), world.entity_count()), ("other", 0));
 }

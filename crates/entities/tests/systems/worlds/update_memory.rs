@@ -2,14 +2,15 @@
 
 use ancho_collections::{NativeArray, NativeList};
 use ancho_entities::{
-    FixedRateCatchUp, FixedStep, IntoSystem, Local, Query, ResMut, SystemGroup, UpdateAllocator,
-    World,
+    FixedRateCatchUp, FixedStep, IntoSystem, Local, Query, ResMut, Resource, SystemGroup,
+    UpdateAllocator, World,
 };
 
 use crate::trace::Trace;
 
 /// Containers, in the order of creation.
-#[derive(Default)]
+#[derive(Resource, Default)]
+#[resource(local)]
 struct Made(Vec<NativeArray<u32>>);
 
 impl Made {

@@ -1,7 +1,7 @@
 //! A buffer that a job uses.
 
 use ancho_entities::{
-    CommandError, CommandsAt, EndSimulation, Entity, EntityCommandBuffer, Query, ResMut,
+    CommandError, CommandsAt, EndSimulation, Entity, EntityCommandBuffer, Query, ResMut, Resource,
 };
 
 use crate::commands::common::*;
@@ -141,6 +141,8 @@ fn a_buffer_in_use_by_a_job_is_not_played() {
 
 #[test]
 fn points_skip_buffers_that_should_not_be_played() {
+    #[derive(Resource)]
+    #[resource(local)]
     struct Runs(u32, &'static Ledger);
 
     fn record(mut runs: ResMut<Runs>, mut commands: CommandsAt<EndSimulation>) {

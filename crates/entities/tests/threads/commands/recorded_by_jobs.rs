@@ -570,3 +570,26 @@ fn ids_of_two_worlds_in_one_recorder_create_no_entity_twice() {
         }
     }
 }
+
+#[test]
+fn commands_for_one_entity_work_on_placeholders() {
+    let results = WORKERS.map(|workers| {
+        let mut world = world(workers, ExecutionMode::Parallel, 500);
+        let mut buffer = EntityCommandBuffer::new();
+        let query = world.query::<(Entity, &A)>();
+        let job = query.job().with(buffer.writer()).schedule_parallel(|(entity, a), commands| {
+            let page = commands.spawn(A(a.0 + 1000));
+            commands.entity(page).add(Link(entity)).add(Lamp).remove::<A>();
+            commands.entity(entity).add(Link(page)).set(A(a.0 + 1));
+        });
+        world.jobs().complete(job);
+        world.play(&mut buffer).unwrap();
+        for (page, link) in world.query_filtered::<(Entity, &Link), With<Lamp>>().iter() {
+            if !world.has::<A>(page) {
+                assert_eq!(world.get(link.0), Ok(&Link(page)));
+            }
+        }
+        told(&world)
+    });
+    assert!(results.iter().all(|result| *result == results[0]));
+}

@@ -202,3 +202,35 @@ fn writing_waits_for_jobs_that_read_change_versions() {
         ],
     );
 }
+
+#[test]
+fn a_job_with_only_a_lookup_is_scheduled_outside_of_systems() {
+    for workers in WORKERS {
+        let mut world = world_of(workers, 50);
+        let all: Vec<_> = world.spawn_batch((0..200).map(B)).collect();
+        let wanted = all.clone();
+        let (lookup,) = world.split::<(Lookup<&mut B>,)>();
+        lookup.into_job().schedule(move |mut lookup| {
+            for &entity in wanted.iter().step_by(2) {
+                lookup.get_mut(entity).unwrap().0 += 1000;
+            }
+        });
+        // Another job waits for the first one.
+        let mut sum = JobSlice::from(vec![0_u64]);
+        let wanted = all.clone();
+        let (lookup,) = world.split::<(Lookup<&B>,)>();
+        let lookup = lookup.into_job();
+        let scheduler = lookup.scheduler();
+        let job = scheduler.schedule(&[], (lookup, sum.write()), move |(lookup, sum)| {
+            sum[0] = wanted.iter().map(|&entity| lookup.get(entity).unwrap().0).sum();
+        });
+        scheduler.complete(job.unwrap());
+        assert_eq!(sum.as_slice().unwrap()[0], (0..200).sum::<u64>() + 100 * 1000);
+        // A structural change waits for a job too.
+        let (first, last) = (all[0], all[199]);
+        let (lookup,) = world.split::<(Lookup<&mut B>,)>();
+        lookup.into_job().schedule(move |mut lookup| lookup.get_mut(last).unwrap().0 = 7);
+        world.despawn(first).unwrap();
+        assert_eq!(world.get(last), Ok(&B(7)));
+    }
+}

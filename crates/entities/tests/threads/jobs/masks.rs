@@ -1,7 +1,8 @@
 //! Jobs that enable and disable components, and jobs that read enabled state.
 
 use ancho_entities::{
-    Absent, EnabledMut, Entity, IgnoreEnabled, Or, Present, With, Without, World,
+    Absent, Buffer, BufferElement, EnabledMut, EnabledRef, Entity, IgnoreEnabled, Managed,
+    ManagedComponent, Or, Present, With, Without, World,
 };
 
 use crate::jobs::common::*;
@@ -161,4 +162,32 @@ fn enabled_bits_written_by_all_threads_are_correct() {
         }
         assert!(world.jobs().take_failures().is_empty());
     }
+}
+
+#[test]
+fn jobs_use_the_bits_of_buffers_and_managed_components() {
+    #[derive(BufferElement, Clone, Copy)]
+    #[buffer(enableable)]
+    struct Shot(u32);
+
+    #[derive(ManagedComponent, Clone)]
+    #[managed(enableable)]
+    struct Brain(u32);
+
+    let mut world = world_with(3);
+    for number in 0..1000 {
+        let brain = Managed::new(Brain(number));
+        world.spawn((A(number), Buffer::from([Shot(number)]), brain));
+    }
+    type Bits =
+        (&'static A, EnabledMut<'static, Buffer<Shot>>, EnabledMut<'static, Managed<Brain>>);
+    world.query_mut::<Bits>().job().schedule_parallel(|(a, mut shots, mut brain)| {
+        shots.set(a.0 % 2 == 0);
+        brain.set(a.0 % 5 == 0);
+    });
+    assert_eq!(world.query::<&Buffer<Shot>>().count(), 500);
+    assert_eq!(world.query::<&Managed<Brain>>().count(), 200);
+    type Read = (&'static mut A, EnabledRef<'static, Buffer<Shot>>);
+    world.query_mut::<Read>().job().schedule_parallel(|(a, shots)| a.0 = u32::from(shots.get()));
+    assert_eq!(world.query::<&A>().iter().map(|a| a.0).sum::<u32>(), 500);
 }

@@ -7,6 +7,7 @@ pub(crate) mod common;
 
 mod arrays;
 mod background;
+mod buffer_elements;
 mod changes;
 mod chunk_jobs;
 mod coverage;
@@ -22,6 +23,7 @@ mod lists;
 mod lookups;
 mod masks;
 mod moved;
+mod relationships;
 mod soundness;
 mod split_jobs;
 mod structural;

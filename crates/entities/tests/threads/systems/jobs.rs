@@ -3,6 +3,7 @@
 use ancho_entities::{IntoSystem, Local, Query, ResMut, SystemFault, World, WorldSettings};
 use ancho_jobs::{JobCell, JobHandle, JobPool, JobScheduler, ScheduleError};
 
+use crate::fixtures::Wrapped;
 use crate::systems::common::{A, B, Log, take, world};
 
 #[test]
@@ -121,7 +122,7 @@ fn jobs_of_systems_are_ordered_by_their_data() {
 
 #[test]
 fn systems_schedule_jobs_over_containers_and_over_entities() {
-    fn add_up(jobs: &JobScheduler, all: Query<&mut A>, mut sum: ResMut<JobCell<u32>>) {
+    fn add_up(jobs: &JobScheduler, all: Query<&mut A>, mut sum: ResMut<Wrapped<JobCell<u32>>>) {
         *sum.get_mut().unwrap() = 0;
         let add = all.job().with(sum.write()).schedule(|a, sum| {
             a.0 += 1;
@@ -134,33 +135,39 @@ fn systems_schedule_jobs_over_containers_and_over_entities() {
 
     let mut world = world();
     world.spawn_batch((0..10).map(A));
-    world.insert_resource(JobCell::new(0_u32));
+    world.insert_resource(Wrapped(JobCell::new(0_u32)));
     world.add_system(add_up);
     for doubled in [110, 130] {
         world.try_update(0.1).unwrap();
-        assert_eq!(world.resource::<JobCell<u32>>().get(), Ok(&doubled));
+        assert_eq!(world.resource::<Wrapped<JobCell<u32>>>().get(), Ok(&doubled));
     }
 }
 
 #[test]
 fn jobs_over_containers_that_systems_return_are_completed_by_the_next_update() {
-    fn add(jobs: &JobScheduler, mut sum: ResMut<JobCell<u32>>) -> Result<JobHandle, ScheduleError> {
+    fn add(
+        jobs: &JobScheduler,
+        mut sum: ResMut<Wrapped<JobCell<u32>>>,
+    ) -> Result<JobHandle, ScheduleError> {
         jobs.schedule(&[], sum.write(), |sum| *sum += 1)
     }
 
     let mut world = world();
-    world.insert_resource(JobCell::new(0_u32));
+    world.insert_resource(Wrapped(JobCell::new(0_u32)));
     world.add_system(add);
     for _ in 0..3 {
         world.try_update(0.1).unwrap();
     }
     world.complete_jobs();
-    assert_eq!(world.resource::<JobCell<u32>>().get(), Ok(&3));
+    assert_eq!(world.resource::<Wrapped<JobCell<u32>>>().get(), Ok(&3));
 }
 
 #[test]
 fn jobs_over_containers_without_a_handle_continue_beyond_updates() {
-    fn add(jobs: &JobScheduler, mut sum: ResMut<JobCell<u32>>) -> Result<(), ScheduleError> {
+    fn add(
+        jobs: &JobScheduler,
+        mut sum: ResMut<Wrapped<JobCell<u32>>>,
+    ) -> Result<(), ScheduleError> {
         if sum.get().is_ok() {
             _ = jobs.schedule(&[], sum.write(), |sum| *sum += 1)?;
         }
@@ -168,15 +175,15 @@ fn jobs_over_containers_without_a_handle_continue_beyond_updates() {
     }
 
     let mut world = world();
-    world.insert_resource(JobCell::new(0_u32));
+    world.insert_resource(Wrapped(JobCell::new(0_u32)));
     world.add_system(add);
     for _ in 0..3 {
         world.try_update(0.1).unwrap();
     }
     world.complete_jobs();
-    assert!(world.resource::<JobCell<u32>>().get().is_err());
+    assert!(world.resource::<Wrapped<JobCell<u32>>>().get().is_err());
     world.jobs().complete_everything();
-    assert_eq!(world.resource::<JobCell<u32>>().get(), Ok(&1));
+    assert_eq!(world.resource::<Wrapped<JobCell<u32>>>().get(), Ok(&1));
 }
 
 #[test]

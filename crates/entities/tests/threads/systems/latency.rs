@@ -2,8 +2,8 @@
 
 use ancho_entities::{
     Changed, CommandPoint, Commands, CommandsAt, Component, EndSimulation, EntityManager,
-    IntoSystem, Query, Res, ResMut, Simulation, System, SystemGroup, SystemKind, SystemResult,
-    With, World,
+    IntoSystem, Query, Res, ResMut, Resource, Simulation, System, SystemGroup, SystemKind,
+    SystemResult, With, World,
 };
 
 use ancho_jobs::JobScheduler;
@@ -14,6 +14,8 @@ use crate::systems::common::{A, B, Shared, Switch, world};
 #[component(name = "Sum")]
 struct Sum(u32);
 
+#[derive(Resource)]
+#[resource(local)]
 struct Total;
 
 fn add_to_a(mut all: Query<&mut A>) {

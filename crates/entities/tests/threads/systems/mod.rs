@@ -13,6 +13,7 @@ mod entity_jobs;
 mod failing_jobs;
 mod jobs;
 mod latency;
+mod messages;
 mod program;
 mod recording_jobs;
 mod results;

@@ -10,6 +10,7 @@ use ancho_entities::{
 };
 use ancho_jobs::{JobCell, JobHandle, JobPool, JobScheduler, ScheduleError};
 
+use crate::fixtures::Wrapped;
 use crate::systems::common::{A, B};
 
 const WORKERS: [usize; 3] = [0, 1, 4];
@@ -50,9 +51,11 @@ fn update(world: &mut World) -> String {
 fn a_point_completes_the_jobs_that_record_and_no_others() {
     for workers in WORKERS {
         let mut world = world(workers);
-        world.insert_resource(JobCell::new(0_u32));
+        world.insert_resource(Wrapped(JobCell::new(0_u32)));
         world.add_system(
-            (|jobs: &JobScheduler, mut sum: ResMut<JobCell<u32>>, mut to: CommandsAt<Point>| {
+            (|jobs: &JobScheduler,
+              mut sum: ResMut<Wrapped<JobCell<u32>>>,
+              mut to: CommandsAt<Point>| {
                 let _ = jobs.schedule(&[], sum.write(), |sum| *sum += 1).unwrap();
                 let record = jobs.schedule(&[], to.writer(), |mut to| _ = to.spawn(A(1)));
                 let _ = record.unwrap();
@@ -62,9 +65,12 @@ fn a_point_completes_the_jobs_that_record_and_no_others() {
         assert_eq!(update(&mut world), "");
         assert_eq!(world.entity_count(), 1);
         assert_eq!(world.jobs().uncompleted(), 1);
-        assert!(world.resource::<JobCell<u32>>().get().is_err(), "its job was not completed");
+        assert!(
+            world.resource::<Wrapped<JobCell<u32>>>().get().is_err(),
+            "its job was not completed"
+        );
         world.jobs().complete_everything();
-        assert_eq!(world.resource::<JobCell<u32>>().get(), Ok(&1));
+        assert_eq!(world.resource::<Wrapped<JobCell<u32>>>().get(), Ok(&1));
     }
 }
 
@@ -72,10 +78,12 @@ fn a_point_completes_the_jobs_that_record_and_no_others() {
 fn a_point_leaves_the_failures_of_other_jobs_to_their_handles() {
     for workers in WORKERS {
         let mut world = world(workers);
-        world.insert_resource(JobHandle::COMPLETED);
+        world.insert_resource(Wrapped(JobHandle::COMPLETED));
         world.add_system(
-            (|jobs: &JobScheduler, mut other: ResMut<JobHandle>, mut to: CommandsAt<Point>| {
-                *other = jobs.schedule(&[], (), |()| panic!("elsewhere")).unwrap();
+            (|jobs: &JobScheduler,
+              mut other: ResMut<Wrapped<JobHandle>>,
+              mut to: CommandsAt<Point>| {
+                other.0 = jobs.schedule(&[], (), |()| panic!("elsewhere")).unwrap();
                 let record = jobs.schedule(&[], to.writer(), |mut to| _ = to.spawn(A(1)));
                 let _ = record.unwrap();
             })
@@ -83,7 +91,7 @@ fn a_point_leaves_the_failures_of_other_jobs_to_their_handles() {
         );
         assert_eq!(update(&mut world), "");
         assert_eq!(world.entity_count(), 1);
-        let other = *world.resource::<JobHandle>();
+        let other = world.resource::<Wrapped<JobHandle>>().0;
         let failed = world.jobs().try_complete(other).unwrap_err();
         assert_eq!(failed.message(), "elsewhere");
     }
@@ -264,10 +272,10 @@ fn a_job_that_fails_when_its_closure_is_dropped_has_no_command_played() {
 fn a_job_that_fails_because_another_container_is_full_has_no_command_played() {
     for workers in WORKERS {
         let mut world = world(workers);
-        world.insert_resource(NativeList::<u32>::with_capacity(10));
+        world.insert_resource(Wrapped(NativeList::<u32>::with_capacity(10)));
         let mut runs = 0;
         let record = move |jobs: &'_ JobScheduler,
-                           mut list: ResMut<'_, NativeList<u32>>,
+                           mut list: ResMut<'_, Wrapped<NativeList<u32>>>,
                            mut to: CommandsAt<'_, Point>| {
             runs += 1;
             if runs > 1 {

@@ -3,7 +3,7 @@
 use ancho_collections::NativeArray;
 use ancho_entities::{
     Changed, CommandPoint, CommandsAt, EndSimulation, Entity, IntoSystem, Local, OrderChanged,
-    Query, ResMut, System, SystemResult, World, WorldSettings,
+    Query, ResMut, Resource, System, SystemResult, World, WorldSettings,
 };
 use ancho_jobs::{JobHandle, JobPool};
 
@@ -202,7 +202,8 @@ fn jobs_continue_when_their_container_is_taken_back() {
 
 #[test]
 fn a_container_filled_by_a_job_is_read_in_the_next_update() {
-    #[derive(Default)]
+    #[derive(Resource, Default)]
+    #[resource(local)]
     struct Filled(Option<(NativeArray<u32>, JobHandle)>);
 
     fn fill(world: &mut World, trace: &Trace) {

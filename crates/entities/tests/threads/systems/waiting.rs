@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ancho_collections::{NativeArray, NativeList};
 use ancho_entities::{
-    Component, EnabledMut, IntoSystem, Query, ResMut, SystemResult, UpdateError, World,
+    Component, EnabledMut, IntoSystem, Query, ResMut, Resource, SystemResult, UpdateError, World,
     WorldSettings,
 };
 use ancho_jobs::{JobPool, JobScheduler};
@@ -132,6 +132,8 @@ fn reading_an_enableable_tag_waits_for_jobs_that_enable_it() {
 }
 
 /// An array that jobs of two systems write.
+#[derive(Resource)]
+#[resource(local)]
 struct Grid(NativeArray<u32>);
 
 #[test]
@@ -199,7 +201,8 @@ fn a_container_that_a_job_has_is_refused_to_a_system_by_name() {
 }
 
 /// Positions that a job has listed, and the number of them that the next system has read.
-#[derive(Default)]
+#[derive(Resource, Default)]
+#[resource(local)]
 struct Listed {
     list: NativeList<u32>,
     count: usize,

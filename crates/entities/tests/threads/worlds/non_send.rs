@@ -9,7 +9,7 @@ use std::thread::{self, ThreadId};
 use ancho_entities::{IntoSystem, NonSend, NonSendMut, ResMut, SystemFault, World};
 use ancho_jobs::{JobPool, JobScheduler};
 
-use crate::fixtures::panic_message;
+use crate::fixtures::{Wrapped, panic_message};
 
 /// The names of dropped values, and whether each was dropped on its home thread.
 #[derive(Clone, Default)]
@@ -59,15 +59,15 @@ fn a0167_an_update_on_another_thread_does_not_run_the_system() {
     on("home", || {
         let drops = Drops::default();
         let mut world = World::new("Game");
-        world.insert_resource(Vec::<String>::new());
+        world.insert_resource(Wrapped(Vec::<String>::new()));
         world.insert_non_send(window::<1>("one", &drops));
-        let read = |window: NonSend<Window<1>>, mut seen: ResMut<Vec<String>>| {
+        let read = |window: NonSend<Window<1>>, mut seen: ResMut<Wrapped<Vec<String>>>| {
             seen.push(window.name.clone());
         };
         world.add_system(read.named("read"));
         world.add_system((|_: NonSendMut<Window<1>>| {}).named("write"));
         world.add_system((|_: Option<NonSend<Window<1>>>| {}).named("read if there"));
-        world.add_system(|mut seen: ResMut<Vec<String>>| seen.push("other".into()));
+        world.add_system(|mut seen: ResMut<Wrapped<Vec<String>>>| seen.push("other".into()));
         world.try_update(0.1).unwrap();
         let mut world = on("worker", || {
             let errors = world.try_update(0.1).unwrap_err();
@@ -99,7 +99,10 @@ fn a0167_an_update_on_another_thread_does_not_run_the_system() {
             world
         });
         world.try_update(0.1).unwrap();
-        assert_eq!(*world.resource::<Vec<String>>(), ["one", "other", "other", "one", "other"]);
+        assert_eq!(
+            world.resource::<Wrapped<Vec<String>>>().0,
+            ["one", "other", "other", "one", "other"]
+        );
         assert_eq!(drops.take(), []);
         drop(world);
         assert_eq!(drops.names(), ["one"]);

@@ -7,8 +7,8 @@ use std::sync::{Arc, Barrier, mpsc};
 use std::thread;
 
 use ancho_entities::{
-    ChunkArena, Component, ComponentType, EndSimulation, Entity, EntityManager, ResMut, System,
-    SystemResult, Time, World, WorldSettings,
+    ChunkArena, Component, ComponentType, EndSimulation, Entity, EntityManager, ResMut, Resource,
+    System, SystemResult, Time, World, WorldSettings,
 };
 use ancho_jobs::JobPool;
 
@@ -104,6 +104,8 @@ fn worlds_of_all_threads_register_the_same_types() {
 
 #[test]
 fn a0115_a_world_updated_on_another_thread_loses_the_executing_system() {
+    #[derive(Resource)]
+    #[resource(local)]
     struct Log(Vec<&'static str>);
 
     fn say(line: &'static str) -> impl FnMut(ResMut<'_, Log>) + Send + 'static {

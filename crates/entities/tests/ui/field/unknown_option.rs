@@ -2,7 +2,7 @@ use ancho_entities::Field;
 
 #[derive(Field)]
 struct Position {
-    #[field(skip)]
+    #[field(hidden)]
     x: f32,
 }
 

@@ -1,8 +1,9 @@
-use ancho_entities::{Component, Query, Res};
+use ancho_entities::{Component, Query, Res, Resource};
 
 #[derive(Component)]
 struct Velocity(f32);
 
+#[derive(Resource, Clone)]
 struct Gravity(f32);
 
 fn fall(mut all: Query<&mut Velocity>, gravity: Res<Gravity>) {

@@ -2,8 +2,10 @@
 
 use std::rc::Rc;
 
-use ancho_entities::{Res, World};
+use ancho_entities::{Res, Resource, World};
 
+#[derive(Resource)]
+#[resource(local)]
 struct Window(Rc<str>);
 
 fn main() {

@@ -2,13 +2,16 @@
 
 use std::sync::Mutex;
 
-use ancho_entities::{Component, Query, Res, ResMut, Single};
+use ancho_entities::{Component, Query, Res, ResMut, Resource, Single};
 
 #[derive(Component)]
 struct Health(u32);
 
+#[derive(Resource, Clone)]
 struct Settings(u32);
 
+#[derive(Resource)]
+#[resource(local)]
 struct Kept(Option<&'static u32>);
 
 static KEPT: Mutex<Option<&'static Health>> = Mutex::new(None);

@@ -170,7 +170,7 @@ pub(crate) const PER_CHUNK: [usize; 2] = [PER_NAME, PER_FOLLOW];
 pub(crate) const NO_DEFAULT: [usize; 2] = [ONLY, MESH];
 
 /// A component that is made from a number, and returns it.
-pub(crate) trait Kind: Component {
+pub(crate) trait Kind: Component + ancho_entities::Mutable {
     const KIND: usize;
 
     fn make(number: u64) -> Self;
