@@ -1,9 +1,10 @@
 //! `cargo xtask fuzz`: passes mutated input to the readers of untrusted bytes, with libFuzzer.
 //!
 //! The targets are the executables of the workspace in `fuzz/`. Each has a committed corpus in `fuzz/corpus/TARGET`, which starts
-//! from valid input. New inputs are kept below the target directory.
+//! from valid input. New inputs and the output of libFuzzer are kept below the target directory.
 
 use std::fs;
+use std::path::Path;
 
 use crate::invocation::Invocation;
 use crate::manifest::Manifest;
@@ -115,24 +116,69 @@ pub(crate) fn run_targets(workspace: &Workspace, options: &Options) -> Outcome {
         }
         let program = target_dir.join(SANITIZER_TARGET).join("release").join(name);
         // The first folder receives new inputs.
+        let log = target_dir.join(format!("{name}.log"));
         let passed = Invocation::new(program)
             .args(options.limit().split(' '))
             .args(["-print_final_stats=1", "-timeout=20", "-rss_limit_mb=4096", "-max_len=65536"])
             .args([format!("-artifact_prefix={}/{name}-", target_dir.display())])
             .args([kept, workspace.root.join("fuzz/corpus").join(name)])
             .current_dir(&workspace.root)
-            .check();
+            .check_with_log(&log);
+        // libFuzzer prints the bytes of inputs.
+        let output = fs::read(&log).unwrap_or_default();
+        let output = String::from_utf8_lossy(&output);
+        println!("{name}: {}; log: {}", summary(&output), log.display());
         run += if passed {
             TestRun { tally: Tally { passed: 1, ..Tally::default() }, failures: Vec::new() }
         } else {
-            let failure = format!(
-                "fuzz target {name}: an input fails; it is in {}, and `cargo xtask fuzz {name}` runs it again",
-                target_dir.display()
-            );
+            let failure = failure(name, &output, &target_dir);
+            println!("{failure}");
             TestRun { tally: Tally { failed: 1, ..Tally::default() }, failures: vec![failure] }
         };
     }
     Outcome::Tested(run)
+}
+
+/// The number of lines of the log that are printed if a target fails.
+const TAIL: usize = 60;
+
+/// Returns the report of a target that failed, with the end of its log.
+fn failure(name: &str, output: &str, target_dir: &Path) -> String {
+    let lines: Vec<&str> = output.lines().collect();
+    let tail = &lines[lines.len().saturating_sub(TAIL)..];
+    format!(
+        "fuzz target {name} failed; a failing input is in {}, and the last lines of the log are:\n{}",
+        target_dir.display(),
+        tail.join("\n")
+    )
+}
+
+/// Returns the numbers of runs and seconds, the coverage and the largest memory of a run of libFuzzer, as far as its output has them.
+fn summary(output: &str) -> String {
+    let mut parts = Vec::new();
+    if let Some(done) = output.lines().rev().find_map(|line| line.strip_prefix("Done "))
+        && let [runs, "runs", "in", seconds, ..] = done.split(' ').collect::<Vec<_>>()[..]
+    {
+        parts.push(format!("{runs} runs in {seconds} s"));
+    }
+    let coverage = |line: &str| {
+        let mut words = line.split_whitespace().skip_while(|&word| word != "cov:");
+        words.nth(1).map(str::to_owned)
+    };
+    if let Some(branches) = output.lines().rev().find_map(coverage) {
+        parts.push(format!("coverage {branches}"));
+    }
+    let statistic = |name: &str| {
+        let mut found = output.lines().rev().filter_map(|line| line.strip_prefix(name));
+        found.next().map(|value| value.trim().to_owned())
+    };
+    if let Some(seconds) = statistic("stat::slowest_unit_time_sec:") {
+        parts.push(format!("slowest input {seconds} s"));
+    }
+    if let Some(memory) = statistic("stat::peak_rss_mb:") {
+        parts.push(format!("memory {memory} MB"));
+    }
+    if parts.is_empty() { "no statistics".to_owned() } else { parts.join(", ") }
 }
 
 #[cfg(test)]
@@ -151,6 +197,28 @@ mod tests {
         let options = parse(&["world_file", "--asan", "--runs", "7"]).unwrap();
         assert!(options.asan);
         assert_eq!(options.targets, ["world_file"]);
+    }
+
+    #[test]
+    fn a_run_is_one_line() {
+        let output = "#2\tINITED cov: 70 ft: 71 corp: 1/1b\n\
+                      #570\tDONE   cov: 8407 ft: 18948 corp: 613/1257Kb lim: 3264 exec/s: 935 rss: 41Mb\n\
+                      Done 570 runs in 61 second(s)\n\
+                      stat::slowest_unit_time_sec:    0\n\
+                      stat::peak_rss_mb:              41\n";
+        let line = "570 runs in 61 s, coverage 8407, slowest input 0 s, memory 41 MB";
+        assert_eq!(summary(output), line);
+        assert_eq!(summary("#2\tINITED cov: 70 ft: 71 corp: 1/1b\nabort"), "coverage 70");
+        assert_eq!(summary(""), "no statistics");
+    }
+
+    #[test]
+    fn a_failure_has_the_end_of_the_log() {
+        let output: String = (0..100).map(|line| format!("line {line}\n")).collect();
+        let report = failure("delta", &output, Path::new("target/fuzz"));
+        assert!(report.starts_with("fuzz target delta failed; a failing input is in target/fuzz,"));
+        assert!(report.ends_with("line 98\nline 99"));
+        assert!(report.contains("\nline 40\n") && !report.contains("\nline 39\n"));
     }
 
     #[test]

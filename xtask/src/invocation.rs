@@ -1,6 +1,7 @@
 //! Commands that are printed before they run.
 
 use std::ffi::OsStr;
+use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -58,6 +59,23 @@ impl Invocation {
     pub(crate) fn check(mut self) -> bool {
         self.announce();
         match self.0.status() {
+            Ok(status) => status.success(),
+            Err(error) => self.report_start_error(&error),
+        }
+    }
+
+    /// Runs the command to the end, and writes all its output to a file. Returns whether it succeeded.
+    pub(crate) fn check_with_log(mut self, log: &Path) -> bool {
+        self.announce();
+        let files = File::create(log).and_then(|file| Ok((file.try_clone()?, file)));
+        let (output, errors) = match files {
+            Ok(files) => files,
+            Err(error) => {
+                println!("cannot create {}: {error}", log.display());
+                return false;
+            }
+        };
+        match self.0.stdout(output).stderr(errors).status() {
             Ok(status) => status.success(),
             Err(error) => self.report_start_error(&error),
         }
