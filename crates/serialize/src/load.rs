@@ -198,11 +198,7 @@ impl LoadOptions {
 pub fn load(from: impl Read, options: LoadOptions) -> Result<World, SerializeError> {
     let mut file = Loader::new(from, options)?;
     let mut settings = WorldSettings::new();
-    let chunk_size = file.world.chunk_size as usize;
-    if !chunk_size.is_power_of_two() || !(4096..=1 << 20).contains(&chunk_size) {
-        return Err(SerializeError::corrupt("the chunk size is invalid").in_section("world"));
-    }
-    settings = settings.chunk_size(chunk_size);
+    settings = settings.chunk_size(file.world.chunk_size as usize);
     if file.world.limit > 0 {
         settings = settings.chunk_capacity_limit(file.world.limit as usize);
     }
@@ -357,6 +353,10 @@ impl<R: Read> Loader<R> {
         let mut sections = SectionReader::new(from, MAGIC, "a world file", decoded_limit)?;
         expect(&mut sections, Tag::WORLD)?;
         let world = FileWorld::read(sections.data()).ok_or_else(|| invalid("world"))?;
+        // Also if the file is loaded into a world with another chunk size: all functions accept the same files.
+        if !world.chunk_size.is_power_of_two() || !(4096..=1 << 20).contains(&world.chunk_size) {
+            return Err(SerializeError::corrupt("the chunk size is invalid").in_section("world"));
+        }
         Ok(Self { sections, world, rules, progress, resources })
     }
 

@@ -1,7 +1,7 @@
 //! Data that is cut, changed or made up. No data may lead to a panic, and a failed load changes nothing.
 
 use ancho_entities::World;
-use ancho_serialize::{LoadOptions, SerializeErrorKind as Kind, load, load_into};
+use ancho_serialize::{LoadOptions, SerializeErrorKind as Kind, load, load_into, merge};
 
 use crate::common::*;
 
@@ -128,4 +128,34 @@ fn a_limit_of_decoded_bytes_is_respected() {
     let bytes = saved(&small_world());
     let refused = load(&bytes[..], LoadOptions::new().decoded_limit(1000)).unwrap_err();
     assert_eq!(refused.kind(), Kind::LimitExceeded);
+}
+
+#[test]
+fn an_invalid_chunk_size_is_refused_by_all_functions() {
+    let bytes = saved(&small_world());
+    let with_chunk_size = |size: u32| {
+        let mut changed = bytes.clone();
+        // The first number after the headers of the file and of its first section.
+        changed[128..132].copy_from_slice(&size.to_le_bytes());
+        repair(&mut changed);
+        changed
+    };
+    let mut world = World::new("Target");
+    world.spawn_many(Position::default(), 10);
+    let hash = world.state_hash();
+    for size in [0, 2048, 0x003c_4000, 1 << 21, u32::MAX] {
+        let changed = with_chunk_size(size);
+        let results = [
+            load(&changed[..], LoadOptions::new()).map(drop),
+            load_into(&mut world, &changed[..], LoadOptions::new()),
+            merge(&mut world, &changed[..], LoadOptions::new()).map(drop),
+        ];
+        for refused in results {
+            let refused = refused.unwrap_err();
+            assert_eq!(refused.to_string(), "A0264: world: the chunk size is invalid");
+        }
+        assert_eq!(world.state_hash(), hash);
+    }
+    // Another valid size only divides the entities among other chunks.
+    load_into(&mut world, &with_chunk_size(1 << 15)[..], LoadOptions::new()).unwrap();
 }
