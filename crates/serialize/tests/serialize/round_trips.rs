@@ -2,9 +2,10 @@
 
 use std::io::{self, Write};
 use std::ops::ControlFlow;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
-use ancho_entities::{Component, Entity, Field, Parent, Resource, World, WorldSettings};
+use ancho_entities::{Component, Entity, Field, Parent, Query, Resource, World, WorldSettings};
 use ancho_serialize::{
     LoadOptions, SaveOptions, SerializeErrorKind, load, load_file, load_into, load_metadata, merge,
     save, save_file, save_in_background,
@@ -366,4 +367,43 @@ fn a_summary_needs_no_types() {
     bytes[1000] ^= 1;
     let refused = ancho_serialize::FileInfo::read(&bytes[..]).unwrap_err();
     assert_eq!(refused.kind(), SerializeErrorKind::Checksum);
+}
+
+#[test]
+fn saving_waits_for_jobs() {
+    static IS_SAVING: AtomicBool = AtomicBool::new(false);
+    static IS_DONE: AtomicBool = AtomicBool::new(false);
+
+    let mut world = World::new("Game");
+    world.add_system(|mut all: Query<&mut Position>| {
+        all.schedule_parallel(|position| {
+            // At most 10 seconds, so that the test fails if `update` waits for the job.
+            for _ in 0..10_000 {
+                if IS_SAVING.load(Ordering::Acquire) {
+                    break;
+                }
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            std::thread::sleep(Duration::from_millis(20));
+            position.0[0] += 1.0;
+            IS_DONE.store(true, Ordering::Release);
+        });
+    });
+    let entity = world.spawn(Position::default());
+    world.update(0.1);
+    assert!(!IS_DONE.load(Ordering::Acquire), "the update waited for the job");
+    IS_SAVING.store(true, Ordering::Release);
+    let bytes = saved(&world);
+    assert!(IS_DONE.load(Ordering::Acquire));
+    let loaded = loaded(&bytes);
+    assert_eq!(loaded.get(entity), Ok(&Position([1.0, 0.0, 0.0])));
+    assert_eq!(loaded.state_hash(), world.state_hash());
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_disk_is_reported() {
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let refused = save(&varied_world(), full, SaveOptions::new()).unwrap_err();
+    assert_eq!(refused.kind(), SerializeErrorKind::Io);
 }
