@@ -68,10 +68,15 @@ fn implement(name: &Ident, generics: &Generics, fields: &[(Member, Type)]) -> To
     let (_, _, read_only_clause) = read_only.split_for_impl();
     quote! {
         #[automatically_derived]
-        #[allow(unsafe_code)]
+        #[allow(unsafe_code, reason = "the crate of the struct may deny it; the implementation is checked here")]
         const _: () = {
             // Names the field that is not a parameter.
-            #[allow(dead_code, clippy::extra_unused_lifetimes, clippy::multiple_bound_locations)]
+            #[allow(
+                dead_code,
+                clippy::extra_unused_lifetimes,
+                clippy::multiple_bound_locations,
+                reason = "the function is never called; its generics are those of the struct"
+            )]
             fn check #impl_generics () #where_clause {
                 #(#checks)*
             }

@@ -805,6 +805,12 @@ impl IntoSystem<Self> for SystemBuilder {
 /// let overlay = add_overlay(&mut world, || ());
 /// assert!(world.has_system(overlay));
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a system",
+    label = "neither a function with up to 16 parameters, nor a struct system, a group or a command point",
+    note = "a function has up to 16 parameters; put some of them in a tuple: `(time, all): (Time, Query<&T>)`",
+    note = "a struct implements `System`, a group `SystemGroup`, a point `CommandPoint`"
+)]
 pub trait BuildSystem<Marker>: IntoSystem<Marker> {
     /// Converts the system into a builder without options.
     #[doc(hidden)]

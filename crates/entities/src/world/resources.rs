@@ -64,7 +64,8 @@ use crate::version::Version;
     label = "not a resource",
     note = "write `#[derive(Resource)]` on the type: it is then forked, hashed and rolled back; `#[resource(local)]` opts out, and only \
             needs `Send`",
-    note = "wrap types of other crates in one of your own; the time is a parameter of its own, `Time`; insert a value that is not `Send` with `World::insert_non_send`, and take it \
+    note = "the time is not a resource: take the parameter `Time` instead of `Res<Time>`",
+    note = "wrap types of other crates in one of your own; insert a value that is not `Send` with `World::insert_non_send`, and take it \
             as `NonSend<T>` or `NonSendMut<T>`"
 )]
 pub trait Resource: Send + Sized + 'static {

@@ -114,8 +114,9 @@ use crate::world::World;
     message = "`{Self}` is not a system parameter",
     label = "this function has a parameter `{Self}`",
     note = "parameters are `Query`, `Lookup`, `Single`, `Res`, `ResMut`, `NonSend`, `NonSendMut`, `Time`, `Commands`, `CommandsAt`, `Local`, \
-            `UpdateAllocator`, `SystemData`, `ParamSet`, `&JobScheduler`, `&EntityManager`, `&mut EntityManager`, `&mut World`, \
-            and tuples of up to 16 parameters",
+            `MessageReader`, `MessageWriter`, `State`, `NextState`, `UpdateAllocator`, `SystemData`, `ParamSet`, `&JobScheduler`, \
+            `&EntityManager`, `&mut EntityManager`, `&mut World`, tuples of up to 16 parameters, and structs with \
+            `#[derive(SystemParam)]`",
     note = "they are taken by value: `mut query: Query<&mut T>`; other values come from resources, `Res<T>`, or are captured by a closure"
 )]
 pub unsafe trait SystemParam: Sized {

@@ -1,6 +1,6 @@
 //! A condition changes nothing and has no memory.
 
-#![allow(unused_imports, dead_code)]
+#![allow(unused_imports, dead_code, reason = "each of these tests uses some of the items")]
 
 use ancho_entities::{Commands, Component, IntoSystem, Local, Query, ResMut, Resource, World};
 
