@@ -81,7 +81,7 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
         impl ::ancho_entities::States for #ident {
             #name
 
-            #[allow(unused_variables, reason = "a computed state adds no other state")]
+            #[allow(unused_variables, reason = "a root state only returns an error")]
             fn add_missing(
                 world: &mut ::ancho_entities::World,
                 chain: &mut ::ancho_entities::__macro::StateChain,
