@@ -4,12 +4,18 @@
 mod tests;
 
 use ancho_entities::{
-    IntoSystem, LateSimulation, Simulation, System, SystemGroup, SystemResult, World, system_type,
+    ComponentType, IntoSystem, LateSimulation, Simulation, System, SystemGroup, SystemResult,
+    World, system_type,
 };
 
+use crate::components::WasAttached;
 use crate::error::TransformErrors;
-use crate::links;
 use crate::update::{self, with_state};
+use crate::{
+    Attach, Attached, Child, CustomLocalToWorld, Frozen, FrozenPending, LocalToParent,
+    LocalToWorld, LocalTransform, Parent, Position, PostTransformMatrix, Rotation, Scale, Static,
+    links,
+};
 
 /// Group of the transform systems, at the end of [`Simulation`], before [`LateSimulation`].
 ///
@@ -124,6 +130,7 @@ impl AddTransforms for World {
     #[track_caller]
     fn add_transforms(&mut self) -> &mut Self {
         if self.find_system(TransformGroup).is_none() {
+            register_components();
             self.add_system(TransformGroup.in_group(Simulation).last().before(LateSimulation));
             self.add_system(ParentSystem.in_group(TransformGroup));
             let after_parents = LocalToWorldSystem.after(system_type::<ParentSystem>());
@@ -131,6 +138,26 @@ impl AddTransforms for World {
         }
         self
     }
+}
+
+/// Registers all components of this crate, so that a file with them can be loaded before the systems run.
+fn register_components() {
+    ComponentType::of::<Attach>();
+    ComponentType::of::<Attached>();
+    ComponentType::of::<CustomLocalToWorld>();
+    ComponentType::of::<Frozen>();
+    ComponentType::of::<FrozenPending>();
+    ComponentType::of::<LocalToParent>();
+    ComponentType::of::<LocalToWorld>();
+    ComponentType::of::<LocalTransform>();
+    ComponentType::of::<Parent>();
+    ComponentType::of::<Position>();
+    ComponentType::of::<PostTransformMatrix>();
+    ComponentType::of::<Rotation>();
+    ComponentType::of::<Scale>();
+    ComponentType::of::<Static>();
+    ComponentType::of::<WasAttached>();
+    ComponentType::of_buffer::<Child>();
 }
 
 /// Updates all transforms of a world, as the systems do.
