@@ -24,7 +24,11 @@ usage: cargo run --release [-- COMMAND] [OPTIONS]
   --entities N     number of entities; `help` lists what each sample counts
   --trace FILE     write a trace of all threads, for https://ui.perfetto.dev
   --picture FILE   write the last frame as an SVG picture
-  --view VIEW      `terminal` or `none`; by default `terminal` if there is one";
+  --view VIEW      `terminal` or `none`; by default `terminal` if there is one
+  --save FILE      write the last state as a world file
+  --load FILE      begin with the state in a world file
+  --record FILE    write the first state and the keys as a world file
+  --replay FILE    run a recording again, and compare the state hash";
 
 #[derive(Clone, Debug)]
 pub(crate) enum Command {
@@ -66,6 +70,10 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
         trace: None,
         picture: None,
         view: None,
+        save: None,
+        load: None,
+        record: None,
+        replay: None,
     };
     while let Some(argument) = arguments.next() {
         let Some(argument) = argument.to_str() else {
@@ -108,11 +116,27 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
                 show.view = Some(view(&value("`terminal` or `none`")?)?);
                 "--view"
             }
+            "--save" => {
+                show.save = Some(PathBuf::from(value("the name of a file")?));
+                "--save"
+            }
+            "--load" => {
+                show.load = Some(PathBuf::from(value("the name of a file")?));
+                "--load"
+            }
+            "--record" => {
+                show.record = Some(PathBuf::from(value("the name of a file")?));
+                "--record"
+            }
+            "--replay" => {
+                show.replay = Some(PathBuf::from(value("the name of a file")?));
+                "--replay"
+            }
             "--help" | "-h" => return Ok(Command::Help),
             option if option.starts_with('-') => {
                 return Err(format!(
                     "There is no option `{option}`; there are --frames, --workers, --seed, --entities, \
-                     --trace, --picture and --view."
+                     --trace, --picture, --view, --save, --load, --record and --replay."
                 ));
             }
             _ => {
@@ -193,13 +217,36 @@ fn check(show: &Show) -> Result<(), String> {
         }
         _ => {}
     }
-    match (&show.trace, &show.picture) {
-        (Some(trace), Some(picture)) if is_same_file(trace, picture) => {
-            let path = trace.display();
-            Err(format!("`--trace` and `--picture` cannot both be written to `{path}`."))
+    if show.replay.is_some() {
+        let with = [("--load", show.load.is_some()), ("--record", show.record.is_some())];
+        if let Some((option, _)) = with.iter().find(|(_, is_given)| *is_given) {
+            return Err(format!("`--replay` cannot be combined with `{option}`."));
         }
-        _ => Ok(()),
     }
+    check_files(show)
+}
+
+/// Checks that no file is used by two options. Only `--save` may replace the file of `--load` or `--replay`.
+fn check_files(show: &Show) -> Result<(), String> {
+    let files = [
+        ("--trace", &show.trace),
+        ("--picture", &show.picture),
+        ("--record", &show.record),
+        ("--load", &show.load),
+        ("--replay", &show.replay),
+        ("--save", &show.save),
+    ];
+    let given: Vec<_> =
+        files.iter().filter_map(|(option, path)| Some((*option, path.as_deref()?))).collect();
+    for (index, &(one, path)) in given.iter().enumerate() {
+        for &(other, other_path) in &given[index + 1..] {
+            let is_replaced = other == "--save" && matches!(one, "--load" | "--replay");
+            if !is_replaced && is_same_file(path, other_path) {
+                return Err(format!("`{one}` and `{other}` cannot both use `{}`.", path.display()));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Returns whether two paths name the same file, comparing the names alone.
@@ -287,7 +334,7 @@ mod tests {
         );
         assert_eq!(
             mistake("--fast"),
-            "There is no option `--fast`; there are --frames, --workers, --seed, --entities, --trace, --picture and --view."
+            "There is no option `--fast`; there are --frames, --workers, --seed, --entities, --trace, --picture, --view, --save, --load, --record and --replay."
         );
         assert_eq!(mistake("--trace"), "`--trace` needs the name of a file.");
         assert_eq!(
@@ -330,9 +377,20 @@ mod tests {
         );
         assert_eq!(shown("dungeon --entities 10000").entities, Some(10_000));
         for paths in ["--trace a --picture a", "--trace a --picture ./a"] {
-            let expected = "`--trace` and `--picture` cannot both be written to `a`.";
+            let expected = "`--trace` and `--picture` cannot both use `a`.";
             assert_eq!(mistake(paths), expected);
         }
+        assert_eq!(mistake("--trace a --load ./a"), "`--trace` and `--load` cannot both use `a`.");
+        assert_eq!(shown("--load a --save a").save.as_deref(), Some(Path::new("a")));
+        assert_eq!(mistake("--replay c --load a"), "`--replay` cannot be combined with `--load`.");
+        assert_eq!(
+            mistake("--replay c --record b"),
+            "`--replay` cannot be combined with `--record`."
+        );
+        assert_eq!(
+            mistake("life --save a"),
+            "`life` does not take `--save`; its options are --frames, --workers, --trace, --view."
+        );
         assert_eq!(
             mistake("life --view terminal"),
             "`life` has no picture for `--view terminal`; without this option, it prints its results."
@@ -367,7 +425,7 @@ mod tests {
         for name in ["chain", "phyllotaxis"] {
             let expected = format!(
                 "`{name}` does not take `--seed`; its options are --frames, --workers, --entities, --trace, \
-                 --picture, --view."
+                 --picture, --view, --save, --load, --record, --replay."
             );
             assert_eq!(parse_words(&format!("{name} --seed 1")).unwrap_err(), expected);
         }

@@ -7,6 +7,7 @@ use std::f32::consts::TAU;
 
 use ancho::burst::math::Random;
 use ancho::burst::math::{cos, sin, sincos};
+use ancho::entities::ComponentType;
 use ancho::prelude::*;
 use ancho::transforms::{AddTransforms, Attach, Attached, LocalToWorld, Position, Rotation};
 
@@ -60,6 +61,8 @@ fn build(options: &Options) -> SampleResult<World> {
 }
 
 fn add_systems(world: &mut World) {
+    // A file with cubes can be loaded before the first cube is spawned.
+    ComponentType::of::<Cube>();
     world.add_system(spawn_circles);
     world.add_system(rotate);
     world.add_transforms();

@@ -12,6 +12,7 @@ mod summary;
 mod terminal;
 #[cfg(test)]
 pub(crate) mod tests;
+mod world_file;
 
 pub(crate) use bisect::bisect;
 pub(crate) use canvas::{Canvas, Color};

@@ -85,7 +85,8 @@ mod tests {
 
     fn written(frames: u32, line: Line) -> String {
         let Kind::World(sample) = &SAMPLE.kind else { panic!("it has a world") };
-        let mut run = Run::new(sample, &options(10), false).unwrap();
+        let options = options(10);
+        let mut run = Run::new(sample, sample.world(&options).unwrap(), &options.pool, false);
         let mut output = Vec::new();
         run_with_line(&mut run, frames, &mut output, line).unwrap();
         assert_eq!(run.frame_count(), frames as usize);

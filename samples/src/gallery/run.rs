@@ -1,12 +1,14 @@
 //! A running sample.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use ancho::jobs::JobEvent;
 use ancho::prelude::*;
 
-use super::{Canvas, Key, Options, SampleResult, Summary, WorldSample};
+use super::world_file::{self, Recording};
+use super::{Canvas, Key, SampleResult, Summary, WorldSample};
 
 /// Time step of a frame. It is constant, so that results are the same on every machine.
 pub(crate) const STEP: f64 = 1.0 / 60.0;
@@ -27,20 +29,33 @@ pub(crate) struct Run<'s> {
     jobs: BTreeMap<&'static str, Duration>,
     /// Events of the threads, if a trace is recorded.
     trace: Option<Vec<JobEvent>>,
+    keys: Keys,
+}
+
+/// Handling of the keys of a run.
+#[derive(Debug)]
+enum Keys {
+    Press,
+    /// Keys are pressed and recorded, with the number of frames before each. `first` is the state before the first frame.
+    Record {
+        first: World,
+        pressed: Vec<(usize, Key)>,
+    },
+    /// Recorded keys are pressed. Other keys have no effect.
+    Replay(Vec<(usize, Key)>),
 }
 
 impl<'s> Run<'s> {
-    /// Builds the world of a sample. Records the events of the threads if a trace is requested.
+    /// Prepares to run a world that has the systems of the sample. Records the events of the threads if a trace is requested.
     pub(crate) fn new(
         sample: &'s WorldSample,
-        options: &Options,
+        mut world: World,
+        pool: &JobPool,
         trace: bool,
-    ) -> SampleResult<Self> {
-        let mut world = sample.world(options)?;
+    ) -> Self {
         world.profile_systems(true);
-        let pool = options.pool.clone();
         pool.set_profiling(true);
-        Ok(Self {
+        Self {
             sample,
             world,
             frames: Vec::new(),
@@ -48,12 +63,28 @@ impl<'s> Run<'s> {
             busy: vec![Duration::ZERO; pool.workers() + 1],
             jobs: BTreeMap::new(),
             trace: trace.then(Vec::new),
-            pool,
-        })
+            pool: pool.clone(),
+            keys: Keys::Press,
+        }
+    }
+
+    /// Begins to record keys. Call it before the first frame.
+    pub(crate) fn record(&mut self) -> SampleResult<()> {
+        self.keys = Keys::Record { first: self.world.fork()?, pressed: Vec::new() };
+        Ok(())
+    }
+
+    /// Presses recorded keys from now on, each before the frame in which it was recorded.
+    pub(crate) fn replay(&mut self, keys: Vec<(usize, Key)>) {
+        self.keys = Keys::Replay(keys);
     }
 
     /// Runs one frame: updates the world, and completes all of its jobs.
     pub(crate) fn step(&mut self) -> SampleResult<()> {
+        if let (Keys::Replay(keys), Some(steering)) = (&self.keys, &self.sample.steering) {
+            let due = keys.iter().filter(|(frame, _)| *frame == self.frames.len());
+            due.for_each(|&(_, key)| (steering.press)(&mut self.world, key));
+        }
         let before = self.world.order_version();
         let start = Instant::now();
         let updated = self.world.try_update(STEP);
@@ -74,9 +105,13 @@ impl<'s> Run<'s> {
     }
 
     pub(crate) fn press(&mut self, key: Key) {
-        if let Some(steering) = &self.sample.steering {
-            (steering.press)(&mut self.world, key);
+        let Some(steering) = &self.sample.steering else { return };
+        match &mut self.keys {
+            Keys::Press => {}
+            Keys::Record { pressed, .. } => pressed.push((self.frames.len(), key)),
+            Keys::Replay(_) => return,
         }
+        (steering.press)(&mut self.world, key);
     }
 
     /// Returns the description of the sample's keys, if it has any.
@@ -108,6 +143,29 @@ impl<'s> Run<'s> {
     /// Returns the events of the threads, if a trace was recorded.
     pub(crate) fn trace(&self) -> Option<&[JobEvent]> {
         self.trace.as_deref()
+    }
+
+    pub(crate) fn state_hash(&self) -> u64 {
+        self.world.state_hash()
+    }
+
+    /// Saves the current state.
+    pub(crate) fn save(&self, name: &str, path: &Path) -> SampleResult<()> {
+        world_file::save(name, &self.world, path)
+    }
+
+    /// Saves and returns the recording of the run, which must have begun with `record`.
+    pub(crate) fn save_recording(&self, name: &str, path: &Path) -> SampleResult<Recording> {
+        let Keys::Record { first, pressed } = &self.keys else {
+            return Err("The run was not recorded.".into());
+        };
+        let recording = Recording {
+            keys: pressed.clone(),
+            frames: self.frames.len().try_into()?,
+            state_hash: self.state_hash(),
+        };
+        world_file::save_recording(name, first, &recording, path)?;
+        Ok(recording)
     }
 
     /// Returns the measurements of the run.

@@ -27,6 +27,7 @@ impl Sample {
             Kind::World(sample) => {
                 options.extend(sample.seed.map(|_| "--seed"));
                 options.extend(["--entities", "--trace", "--picture", "--view"]);
+                options.extend(["--save", "--load", "--record", "--replay"]);
             }
             Kind::Jobs(_) => options.extend(["--trace", "--view"]),
         }

@@ -8,7 +8,7 @@ use std::time::Instant;
 use ancho::jobs::{JobEvent, JobPool, JobScheduler, write_chrome_trace};
 
 use super::{Canvas, JobSample, Kind, Options, Run, Sample, SampleResult, Stage, WorldSample};
-use super::{picture, quiet, terminal};
+use super::{picture, quiet, terminal, world_file};
 
 /// Size of a picture in a file, in dots.
 const PICTURE: (usize, usize) = (192, 96);
@@ -24,6 +24,14 @@ pub(crate) struct Show {
     pub(crate) trace: Option<PathBuf>,
     pub(crate) picture: Option<PathBuf>,
     pub(crate) view: Option<View>,
+    /// World file that receives the last state.
+    pub(crate) save: Option<PathBuf>,
+    /// World file with the first state.
+    pub(crate) load: Option<PathBuf>,
+    /// World file that receives the first state and the keys.
+    pub(crate) record: Option<PathBuf>,
+    /// World file that was written by `record`.
+    pub(crate) replay: Option<PathBuf>,
 }
 
 /// Form of presentation.
@@ -96,19 +104,97 @@ fn show_world(show: &Show, sample: &WorldSample, pool: JobPool, files: Files) ->
     let entities = show.entities.unwrap_or(sample.entities);
     let seed = show.seed.or(sample.seed).unwrap_or_default();
     let options = Options { entities, seed, pool };
-    let mut run = Run::new(sample, &options, show.trace.is_some())?;
+    for path in [&show.save, &show.record].into_iter().flatten() {
+        check_folder(path)?;
+    }
+    let replay = show.replay.as_deref();
+    let recording = replay.map(|path| world_file::load_recording(show.sample, path)).transpose()?;
+    let world = match show.load.as_deref().or(replay) {
+        None => sample.world(&options)?,
+        Some(path) => {
+            let world = world_file::load(show.sample, sample, &options, path)?;
+            say!("loaded      {}{}", path.display(), ignored(show));
+            world
+        }
+    };
+    let mut run = Run::new(sample, world, &options.pool, show.trace.is_some());
+    if show.record.is_some() {
+        run.record()?;
+    }
+    let mut frames = show.frames;
+    if let Some(recording) = &recording {
+        let most = recording.frames;
+        if frames.is_some_and(|frames| frames > most) {
+            return Err(
+                format!("The recording has {most} frames; pass a smaller `--frames`.").into()
+            );
+        }
+        frames = frames.or(Some(most));
+        run.replay(recording.keys.clone());
+    }
     match show.view.unwrap_or_else(View::for_stdout) {
-        View::Terminal => terminal::run(&mut run, show.sample.name, show.frames)?,
-        View::None => quiet::run(&mut run, show.frames.unwrap_or(sample.frames))?,
+        View::Terminal => terminal::run(&mut run, show.sample.name, frames)?,
+        View::None => quiet::run(&mut run, frames.unwrap_or(sample.frames))?,
     }
     say!("{}", run.summary());
+    if let Some(path) = &show.save {
+        run.save(show.sample.name, path)?;
+        say!("saved       {}", path.display());
+    }
+    if let Some(path) = &show.record {
+        let recording = run.save_recording(show.sample.name, path)?;
+        let (frames, keys) = (recording.frames, recording.keys.len());
+        say!("recorded    {} ({frames} frames, {keys} keys)", path.display());
+    }
     if let (Some(file), Some(events)) = (files.trace, run.trace()) {
         write_trace(events, file)?;
     }
     if let Some(file) = files.picture {
         write_picture(&run, show.sample.name, file)?;
     }
+    match recording {
+        Some(recording) if run.frame_count() == recording.frames as usize => {
+            compare(&run, recording.state_hash)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Compares the last state of a replay with that of the recording.
+fn compare(run: &Run<'_>, recorded: u64) -> SampleResult<()> {
+    let found = run.state_hash();
+    if found != recorded {
+        return Err(format!(
+            "The replay differs from the recording: its state hash is {found:016x} instead of {recorded:016x}."
+        )
+        .into());
+    }
+    say!("replayed    with the recorded state hash");
     Ok(())
+}
+
+/// Checks that a file can be created at a path, so that most errors are reported before the run.
+fn check_folder(path: &Path) -> SampleResult<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
+    let (path, folder_name) = (path.display(), folder.display());
+    if !folder.is_dir() {
+        return Err(format!(
+            "The world file {path} cannot be written: there is no folder {folder_name}."
+        )
+        .into());
+    }
+    Ok(())
+}
+
+/// Returns a remark about the options that have no effect on a loaded world.
+fn ignored(show: &Show) -> &'static str {
+    match (show.seed, show.entities) {
+        (None, None) => "",
+        (Some(_), None) => " (`--seed` is ignored: the file has the state)",
+        (None, Some(_)) => " (`--entities` is ignored: the file has the state)",
+        (Some(_), Some(_)) => " (`--seed` and `--entities` are ignored: the file has the state)",
+    }
 }
 
 /// Writes the current picture, without anything that differs between machines.

@@ -80,6 +80,84 @@ fn the_shooter_prints_the_same_hash_for_all_workers_and_another_for_another_seed
 }
 
 #[test]
+fn every_saved_world_goes_on_where_it_ended() {
+    let list = printed("list");
+    let names = list.lines().filter_map(|line| line.split_whitespace().next());
+    let mut count = 0;
+    for name in names {
+        let path = file(&format!("every_{name}.ancho"));
+        let path = path.display();
+        let run = format!("{name} --view none");
+        let first = format!("{run} --frames 20 --entities 500 --workers 1 --save {path}");
+        let output = gallery(first.split_whitespace());
+        if !output.status.success() {
+            // Samples of jobs alone have no world.
+            let told = String::from_utf8(output.stderr).unwrap();
+            assert!(told.starts_with(&format!("`{name}` does not take `--entities`")), "{told}");
+            continue;
+        }
+        let rest = state_hash(&format!("{run} --frames 20 --workers 0 --load {path}"));
+        let whole = state_hash(&format!("{run} --frames 40 --entities 500 --workers 2"));
+        assert_eq!(rest, whole, "{name}");
+        count += 1;
+    }
+    assert!(count >= 10, "{count} samples with a world:\n{list}");
+}
+
+#[test]
+fn a_saved_battle_goes_on_where_it_ended() {
+    let (saved, copy) = (file("battle.ancho"), file("battle_copy.ancho"));
+    let (saved, copy) = (saved.display(), copy.display());
+    let run = "battle --entities 2000 --view none";
+    let whole = state_hash(&format!("{run} --frames 60 --workers 1"));
+    state_hash(&format!("{run} --frames 30 --workers 0 --save {saved}"));
+    let rest = "battle --view none --frames 30";
+    assert_eq!(state_hash(&format!("{rest} --load {saved} --workers 2 --save {copy}")), whole);
+    let text = printed(&format!("{rest} --load {saved} --seed 7"));
+    assert!(text.contains("(`--seed` is ignored: the file has the state)"), "{text}");
+    assert!(text.contains(&format!("{whole:016x}")), "{text}");
+
+    let failed = |words: &str| {
+        let output = gallery(words.split_whitespace());
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    assert_eq!(
+        failed(&format!("boids --load {saved}")),
+        format!("The world file {saved} is of the sample `battle`, not of `boids`.\n")
+    );
+    assert_eq!(
+        failed(&format!("battle --replay {saved}")),
+        format!("The world file {saved} is not a recording; try `battle --load {saved}`.\n")
+    );
+    let told = failed("battle --load no.ancho");
+    assert!(told.starts_with("The world file no.ancho cannot be loaded: "), "{told}");
+    let told = failed("battle --save none/b.ancho --frames 1");
+    assert_eq!(told, "The world file none/b.ancho cannot be written: there is no folder none.\n");
+
+    let mut bytes = fs::read(file("battle.ancho")).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(file("battle_copy.ancho"), bytes).unwrap();
+    let told = failed(&format!("battle --load {copy}"));
+    assert!(told.starts_with(&format!("The world file {copy} cannot be loaded: A0")), "{told}");
+}
+
+#[test]
+fn a_recorded_run_is_replayed() {
+    let path = file("gravity.ancho");
+    let path = path.display();
+    let hash = state_hash(&format!("gravity --frames 40 --view none --seed 3 --record {path}"));
+    let text = printed(&format!("gravity --view none --workers 0 --replay {path}"));
+    assert!(text.contains("\n40 frames, "), "{text}");
+    assert!(text.ends_with("replayed    with the recorded state hash\n"), "{text}");
+    assert!(text.contains(&format!("{hash:016x}")), "{text}");
+    let output = gallery(format!("gravity --view none --frames 41 --replay {path}").split(' '));
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(told, "The recording has 40 frames; pass a smaller `--frames`.\n");
+}
+
+#[test]
 fn what_is_shown_without_a_name_is_the_battle() {
     let options = "--frames 2 --entities 100";
     assert_eq!(state_hash(options), state_hash(&format!("battle {options}")));
