@@ -38,7 +38,7 @@ enum Keys {
     Press,
     /// Keys are pressed and recorded, with the number of frames before each. `first` is the state before the first frame.
     Record {
-        first: World,
+        first: Box<World>,
         pressed: Vec<(usize, Key)>,
     },
     /// Recorded keys are pressed. Other keys have no effect.
@@ -70,7 +70,7 @@ impl<'s> Run<'s> {
 
     /// Begins to record keys. Call it before the first frame.
     pub(crate) fn record(&mut self) -> SampleResult<()> {
-        self.keys = Keys::Record { first: self.world.fork()?, pressed: Vec::new() };
+        self.keys = Keys::Record { first: Box::new(self.world.fork()?), pressed: Vec::new() };
         Ok(())
     }
 
